@@ -289,7 +289,7 @@ def as_dtype(value: Any) -> DType:
     if isinstance(value, type) and value in _BY_PYTHON:
         return _BY_PYTHON[value]()
     try:
-        return _BY_NUMPY[np.dtype(value)]
+        return _BY_NUMPY[np.dtype(value if value is not None else "none")]  # NumPy's is float64
     except (TypeError, KeyError):
         near = did_you_mean(str(value), _BY_NAME)
         known = "known dtypes: " + ", ".join(dtypes.fields())

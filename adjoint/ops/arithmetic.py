@@ -239,7 +239,7 @@ def _power_reference(a: Any, b: Any) -> Any:
     if np.result_type(a, b).kind in "fc":
         return np.power(a, b)
     base = np.where(b < 0, np.where(np.abs(a) == 1, a, 0), a)  # truncated 1 / a**|b|
-    return np.power(base, np.abs(b))
+    return np.power(base, np.where(b < 0, 2 - (b & 1), b))  # the least integer has no abs
 
 
 def _has_log(base: UOp) -> UOp:

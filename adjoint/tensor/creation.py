@@ -5,8 +5,10 @@ What may live here: class methods that build a graph without operands.
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import DType, as_dtype, dtype_of_scalar, dtypes
@@ -45,7 +47,7 @@ class Creation:
         requires_grad: bool | None = None,
     ) -> Self:
         """A tensor whose elements are all `fill_value`."""
-        value: Any = fill_value
+        value: Any = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
         kind = dtype_of_scalar(value) if dtype is None else as_dtype(dtype)
         node = _full(checked_shape("full", shape), value, kind, device)
         return cls._from(node, requires_grad)
@@ -100,11 +102,10 @@ class Creation:
     ) -> Self:
         """`start`, `start + step`, … below `stop`."""
         first, last = (0, start) if stop is None else (start, stop)
-        if step == 0:
-            raise ArgumentError("E4008", "the step is not 0", op="arange")
+        first, last, step = map(python_number, (first, last, step))
+        count = _steps(first, last, step)
         floating = any(isinstance(v, float) for v in (first, last, step))
         kind = as_dtype(dtype) if dtype is not None else _range_dtype(first, last, floating)
-        count = max(0, ceil((last - first) / step))
         _check_range(kind, first, first + step * (count - 1), count)
         node = _affine(count, first, step, kind, Device.canonicalize(device))
         return cls._from(node, requires_grad)
@@ -121,6 +122,7 @@ class Creation:
         requires_grad: bool | None = None,
     ) -> Self:
         """`steps` evenly spaced values from `start` to `stop`, both included."""
+        start, stop, steps = map(python_number, (start, stop, steps))
         if steps < 0:
             raise ShapeError("E3006", f"steps is ≥ 0, got {steps}", op="linspace")
         kind = as_dtype(dtype or dtypes.default_float)
@@ -229,6 +231,24 @@ def _affine(count: int, first: Any, step: Any, kind: DType, device: str) -> UOp:
         return (counting(count, wide, device) * step + first).cast(kind)
     index = counting(count, dtypes.int64, device).cast(dtypes.float64)
     return (index * float(step) + float(first)).cast(kind)
+
+
+def python_number(value: Any) -> Any:
+    """Python's number for one of NumPy's, whose arithmetic wraps around in its own few bits."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _steps(first: Any, last: Any, step: Any) -> int:
+    """How many values a range has; of ints exactly."""
+    if step == 0:
+        raise ArgumentError("E4008", "the step is not 0", op="arange")
+    if all(isinstance(v, int) for v in (first, last, step)):
+        return max(0, -(int(first - last) // int(step)))
+    quotient = (last - first) / step
+    if not isfinite(quotient):
+        problem = f"no finite number of steps of {step} leads from {first} to {last}"
+        raise ArgumentError("E2006", problem, op="arange")
+    return max(0, ceil(quotient))
 
 
 def _range_dtype(first: Any, last: Any, floating: bool) -> DType:

@@ -1,8 +1,8 @@
 """Pytrees: nested containers whose leaves are tensors.
 
-Containers: list, tuple, namedtuple, dict (in sorted key order), None (no leaves), dataclasses, and
-classes that register. Everything else is a leaf. What may live here: flattening and unflattening
-trees. What may not: tensors.
+Containers: list, tuple, namedtuple, dict (leaves in sorted key order), None (no leaves),
+dataclasses, and classes that register. Everything else is a leaf. What may live here: flattening
+and unflattening trees. What may not: tensors.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _open(tree: Any) -> tuple[Any, Any, list[Any]] | None:
         return kind, meta, list(children)
     if kind is dict:
         keys = _sorted(tree)
-        return kind, keys, [tree[key] for key in keys]
+        return kind, _ordered(keys, tree), [tree[key] for key in keys]
     if tree is None:
         return kind, None, []
     if kind is list or isinstance(tree, tuple):
@@ -87,11 +87,40 @@ _DICTS = (dict, OrderedDict, defaultdict)
 _STRING = frozenset([str])
 
 
+class Keys(tuple[Any, ...]):
+    """The sorted keys of a dict that has them in another order, which a tree that is put together
+    has again; dicts whose keys are equal are of one shape, in whichever order."""
+
+    order: tuple[Any, ...]
+
+
+def _ordered(keys: tuple[Any, ...], tree: Collection[Any], before: tuple[Any, ...] = ()) -> Any:
+    """The meta of a dict: what comes `before`, and its keys."""
+    order = tuple(tree)
+    if order == keys:
+        return (*before, *keys)
+    meta = Keys((*before, *keys))
+    meta.order = order
+    return meta
+
+
 def _opened_dict(tree: Any) -> tuple[Any, Any, list[Any]]:
     """Keys are sorted, but those of an OrderedDict, whose order is part of it."""
-    keys = tuple(tree) if type(tree) is OrderedDict else _sorted(tree)
-    meta = (tree.default_factory, *keys) if type(tree) is defaultdict else keys
+    if type(tree) is OrderedDict:
+        return OrderedDict, tuple(tree), list(tree.values())
+    keys = _sorted(tree)
+    meta = _ordered(keys, tree, (tree.default_factory,))
     return type(tree), meta, [tree[key] for key in keys]
+
+
+def _filled_dict(empty: Any, meta: Any, keys: Sequence[Any], children: Iterable[Any]) -> Any:
+    """The dict with these keys, in the order that it had."""
+    found = zip(keys, children)  # noqa: B905 - hot
+    if type(meta) is Keys:
+        by_key = dict(found)
+        found = ((key, by_key[key]) for key in meta.order)  # type: ignore[assignment]
+    empty.update(found)
+    return empty
 
 
 def _sorted(keys: Collection[Any]) -> tuple[Any, ...]:
@@ -150,13 +179,15 @@ Reader = Callable[[Any], Sequence[Any]]
 
 def leaf_reader(treedef: TreeDef) -> Reader | None:
     """What lists the leaves of trees of one shape, without finding the shape again. None where a
-    container is no plain tuple, list or dict."""
+    container is no plain tuple, list or dict, or a key is no string."""
     kind, count = treedef.kind, len(treedef.children)
     if kind is None:
         return _alone
     inside = [leaf_reader(child) for child in treedef.children]
     if kind not in (tuple, list, dict) or kind in _registered or None in inside:
         return None
+    if kind is dict and not _STRING.issuperset(map(type, treedef.meta)):
+        return None  # 1, 1.0 and True are one key
     pick = _picker(treedef.meta) if kind is dict and count else None
     leaves_only = all(child is LEAF for child in treedef.children)
 
@@ -179,14 +210,14 @@ def _alone(leaf: Any) -> Sequence[Any]:
 
 
 def _picker(keys: Sequence[Any]) -> Reader:
-    """The values of some keys, of a dict that has as many."""
+    """The values of these keys, of a dict that has them in this order."""
     get = itemgetter(*keys) if len(keys) > 1 else lambda tree: (tree[keys[0]],)
+    order = list(getattr(keys, "order", keys))
 
     def pick(tree: Any) -> Sequence[Any]:
-        try:
-            return get(tree)
-        except KeyError:
-            raise OtherTreeError from None
+        if [*tree] != order:
+            raise OtherTreeError
+        return get(tree)
 
     return pick
 
@@ -216,14 +247,14 @@ def _builder(treedef: TreeDef, first: int) -> Builder:
     if all(child is LEAF for child in treedef.children):
         piece = slice(first, first + count)
         if kind is dict:
-            return lambda leaves: dict(zip(keys, leaves[piece]))  # noqa: B905 - hot
+            return lambda leaves: _filled_dict({}, keys, keys, leaves[piece])
         return lambda leaves: kind(leaves[piece])
     parts, place = [], first
     for child in treedef.children:
         parts.append(_builder(child, place))
         place += child.leaves
     if kind is dict:
-        return lambda leaves: dict(zip(keys, [part(leaves) for part in parts]))  # noqa: B905
+        return lambda leaves: _filled_dict({}, keys, keys, [part(leaves) for part in parts])
     return lambda leaves: kind([part(leaves) for part in parts])
 
 
@@ -241,9 +272,9 @@ def _built(treedef: TreeDef, leaves: Iterator[Any]) -> Any:
     if kind is type(None):
         return None
     if kind is dict or kind is OrderedDict:
-        return kind(zip(meta, children, strict=True))
+        return _filled_dict(kind(), meta, meta, children)
     if kind is defaultdict:
-        return defaultdict(meta[0], zip(meta[1:], children, strict=True))
+        return _filled_dict(defaultdict(meta[0]), meta, meta[1:], children)
     if issubclass(kind, tuple):
         return kind(*children) if hasattr(kind, "_fields") else tuple.__new__(kind, children)
     return kind(children) if meta is None else _filled(kind, dict(zip(meta, children, strict=True)))

@@ -4,6 +4,7 @@ For each smooth sample: along a random direction t and under a random cotangent 
 ⟨g, f(x+ht) - f(x-ht)⟩ / 2h, ⟨Jᵀg, t⟩ and ⟨g, Jt⟩ are one number.
 """
 
+import numpy as np
 import pytest
 
 from adjoint import Tensor, grad, jvp
@@ -28,3 +29,25 @@ def _check(where, point):
 @pytest.mark.parametrize("record", EVERY)
 def test_both_modes_agree_with_central_differences(record):
     covered(record, "first order", lambda: points(record), _check)
+
+
+HOLOMORPHIC = (
+    *("exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "square"),
+    *("sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+)
+
+
+@pytest.mark.parametrize("name", HOLOMORPHIC)
+@pytest.mark.parametrize("direction", [1, 1j])
+def test_a_derivative_of_complex_numbers_is_right_in_every_quadrant(name, direction):
+    x = np.array([a + b * 1j for a in (-2, -0.4, 0.3, 1.7) for b in (-1.5, -0.2, 0.6)])
+
+    def function(z):
+        return getattr(z, name)()
+
+    step = 1e-6 * direction
+    ahead, behind = (function(Tensor(at)).numpy() for at in (x + step, x - step))
+    tangent = Tensor(np.full(x.shape, direction, complex))
+    _, found = jvp(function, (Tensor(x),), (tangent,))
+    np.testing.assert_allclose(found.numpy(), (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)

@@ -197,3 +197,12 @@ def test_a_default_that_cannot_be_obeyed_is_refused(name, value, defaults):
     with pytest.raises(AdjointError):
         setattr(defaults, name, value)
     assert (dtypes.default_int, dtypes.default_float) == (dtypes.int32, dtypes.float32)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64"])
+def test_a_power_by_the_least_integer_is_truncated_like_any_other(kind, device):
+    base = Tensor(np.array([0, 1, -1, 2, -2], kind), device=device)
+    least = Tensor(np.full(5, np.iinfo(kind).min, kind), device=device)
+    assert (base**least).tolist() == [0, 1, 1, 0, 0]
+    assert (base ** (least + 1)).tolist() == [0, 1, -1, 0, 0]

@@ -10,6 +10,7 @@ from adjoint import (
     ShapeError,
     Tensor,
     grad,
+    jit,
     jvp,
     keystr,
     ravel_pytree,
@@ -24,7 +25,13 @@ from adjoint import (
     vjp,
     vmap,
 )
-from adjoint.transforms.pytree import broadcast_prefix, tree_builder, tree_structure
+from adjoint.transforms.pytree import (
+    OtherTreeError,
+    broadcast_prefix,
+    leaf_reader,
+    tree_builder,
+    tree_structure,
+)
 
 Layer = namedtuple("Layer", "weight bias")
 
@@ -95,6 +102,40 @@ def test_none_has_no_leaves():
 def test_dict_leaves_come_in_sorted_key_order():
     assert tree_leaves({"b": 2, "a": 1, "c": 3}) == [1, 2, 3]
     assert tree_structure({"b": 2, "a": 1}) == tree_structure({"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize("kind", [dict, lambda items: defaultdict(list, items)])
+def test_a_dict_that_is_put_together_again_has_its_order(kind):
+    tree = kind({"b": 2, "c": {"z": 3, "y": 4}, "a": 1})
+    leaves, treedef = tree_flatten(tree)
+    for back in (tree_unflatten(treedef, leaves), tree_builder(treedef)(leaves)):
+        assert type(back) is type(tree)
+        assert back == tree
+        assert list(back) == ["b", "c", "a"]
+        assert list(back["c"]) == ["z", "y"]
+    assert list(tree_map(lambda a, b: a + b, {"b": 1, "a": 2}, {"a": 3, "b": 4})) == ["b", "a"]
+
+
+def test_the_leaves_of_dicts_of_another_order_are_not_read_as_if_they_had_it():
+    read = leaf_reader(tree_structure({"b": 2, "a": 1}))
+    assert list(read({"b": 4, "a": 3})) == [3, 4]
+    with pytest.raises(OtherTreeError):
+        read({"a": 3, "b": 4})
+    assert leaf_reader(tree_structure({1: 2})) is None
+
+
+@pytest.mark.parametrize("transform", [grad, jit, vmap])
+def test_a_function_sees_a_dict_in_the_order_that_it_has(transform):
+    def f(layers):
+        x = Tensor(1.0)
+        for value in layers.values():
+            x = x * 2 + value.sum()
+        return x
+
+    layers = {f"layer{i}": Tensor([float(i)]) for i in (9, 10)}
+    seen = []
+    transform(lambda d: seen.append(list(d)) or f(d))(layers)
+    assert seen == [["layer9", "layer10"]]
 
 
 def test_an_unknown_class_is_a_leaf():

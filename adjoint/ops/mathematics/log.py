@@ -211,6 +211,13 @@ def logaddexp_of(a: UOp, b: UOp) -> UOp:
     return where(test("eq", a, b), plus(a, LN2[a.dtype.name][0]), value)
 
 
+def _acosh_partial(y: UOp, x: UOp) -> UOp:
+    """`1 / sqrt(x² - 1)`; of complex numbers the roots have their branches each."""
+    if x.dtype.is_complex:
+        return (x - 1).rsqrt() * (x + 1).rsqrt()
+    return ((x - 1) * (x + 1)).rsqrt()
+
+
 log = real_function(
     "log", "Natural logarithm.", log_of, np.log, lambda y, x: 1 / x, 0.1, 4, precision=full
 )
@@ -251,7 +258,7 @@ acosh = real_function(
     "Inverse of cosh.",
     acosh_of,
     np.arccosh,
-    lambda y, x: ((x - 1) * (x + 1)).rsqrt(),
+    _acosh_partial,
     1.1,
     4,
 )

@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError, VerificationError
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ops.leaves import checked_shape
 from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.calls import Number, apply, tensor_of
+from adjoint.tensor.creation import python_number
 from adjoint.tensor.dlpack import array_from, is_far
 from adjoint.tensor.tensor import Tensor
 from adjoint.tensor.types import DeviceLike
@@ -187,10 +188,11 @@ def linspace(
     endpoint: bool = True,
 ) -> Tensor:
     """`num` evenly spaced values from `start` to `stop`, which `endpoint` includes or not."""
+    start, stop, num = map(python_number, (start, stop, num))
     if num < 0:
         raise ShapeError("E3006", f"num is ≥ 0, got {num}", op="linspace")
     weak = dtypes.default_complex if isinstance(start + stop, complex) else dtypes.default_float
-    kind = dtype or weak
+    kind = weak if dtype is None else as_dtype(dtype)
     wide = dtypes.complex128 if kind.is_complex else dtypes.float64
     step = (stop - start) / max(num - 1 if endpoint else num, 1)
     index = apply("cast", Tensor.arange(num, device=device), wide)
@@ -212,8 +214,9 @@ def logspace(
     endpoint: bool = True,
 ) -> Tensor:
     """`num` powers of `base` whose exponents are evenly spaced from `start` to `stop`."""
+    start, stop = python_number(start), python_number(stop)
     weak = dtypes.default_complex if isinstance(start + stop, complex) else dtypes.default_float
-    kind = dtype or weak
+    kind = weak if dtype is None else as_dtype(dtype)
     wide = dtypes.complex128 if kind.is_complex else dtypes.float64
     exponents = linspace(start, stop, num, dtype=wide, device=device, endpoint=endpoint)
     return apply("cast", apply("pow", full((), base, dtype=wide, device=device), exponents), kind)

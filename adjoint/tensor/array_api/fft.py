@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from adjoint.errors import DTypeError
-from adjoint.ir.dtype import DType, dtypes
+from adjoint.ir.dtype import DType, as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.runtime.device import Device
 from adjoint.tensor.array_api.calls import apply, named, tensor_of
@@ -66,7 +66,7 @@ def rfftfreq(
 
 
 def _frequencies(op: str, n: int, d: float, dtype: DType | None, device: DeviceLike) -> Tensor:
-    kind = dtypes.default_float if dtype is None else dtype
+    kind = dtypes.default_float if dtype is None else as_dtype(dtype)
     if not kind.is_float:
         raise DTypeError("E2005", f"takes a float dtype, not {kind.name}", op=op)
     return apply(op, n, d, kind, Device.canonicalize(device))

@@ -8,6 +8,7 @@ simply calls the function inside. What may live here: finding the trace of a cal
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,6 +42,7 @@ from adjoint.transforms.jit.guards import MISSING, attribute, is_plain, plain_ke
 from adjoint.transforms.jit.reasons import Reasons, difference, only_sizes
 from adjoint.transforms.jit.trace import Recording, Tracer
 from adjoint.transforms.pytree import (
+    LEAF,
     OtherTreeError,
     Reader,
     TreeDef,
@@ -71,11 +73,27 @@ def _static_key(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value), *map(_static_key, value)
     if isinstance(value, dict):
-        return dict, *((k, _static_key(v)) for k, v in value.items())
+        return dict, *((_static_key(k), _static_key(v)) for k, v in value.items())
     if isinstance(value, Tensor):
         problem = "a static argument is a Python value, not a tensor"
         raise ArgumentError("E2001", problem, op="jit", operands=[("argument", value)])
     return SameObject(value)
+
+
+def _tree_key(treedef: TreeDef) -> tuple[Any, ...]:
+    """What a function can tell apart in trees whose shapes are equal: keys and metas of other
+    types, and the order of the keys of a dict."""
+    if treedef.kind is None or (treedef.meta is None and all(c is LEAF for c in treedef.children)):
+        return ()
+    inside = tuple(_tree_key(child) for child in treedef.children if child is not LEAF)
+    return _told_apart(getattr(treedef.meta, "order", treedef.meta)), inside
+
+
+def _told_apart(value: Any) -> Any:
+    """What equal values differ in."""
+    if is_plain(value):
+        return plain_key(value)
+    return (type(value), *map(_told_apart, value)) if isinstance(value, tuple) else type(value)
 
 
 class _Like(NamedTuple):
@@ -107,7 +125,7 @@ class Jitted(Displayed, Generic[P, R]):
         self._fn, self._name = fn, name_of(fn)
         self._static, self._static_names = set(static_argnums), set(static_argnames)
         self._donated = set(donate_argnums)
-        self._dynamic = Dynamic(fn, self._name, dynamic)
+        self._dynamic, self._declared = Dynamic(fn, self._name, dynamic), dynamic
         op = f"jit of {self._name}"
         self._limit = None if memory_limit is None else bytes_of(memory_limit, op)
         self._reasons, self._last_key, self._once = Reasons(self._name), None, ""
@@ -176,6 +194,15 @@ class Jitted(Displayed, Generic[P, R]):
         found = self.report()
         return f"<jit of {found.name}{found.signature}: {found.summary()}>"
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name where that finds it, as functions are pickled and copied; else as another one
+        of what it wraps, which has no traces yet."""
+        if _named(attribute(self, "__module__", None), attribute(self, "__qualname__", "")) is self:
+            return str(self.__qualname__)
+        chosen = (tuple(self._static), tuple(self._static_names), tuple(self._donated))
+        state = {k: v for k, v in vars(self).items() if not k.startswith("_") and k != "traces"}
+        return type(self), (self._fn, *chosen, self._declared, self._limit), state
+
     def function(self, *args: P.args, **kwargs: P.kwargs) -> Function:
         """The closed graph of a call with these arguments, which is not made."""
         return self._tracer(*self._leaves(args, kwargs)).function()
@@ -201,7 +228,8 @@ class Jitted(Displayed, Generic[P, R]):
     def _find(self, args: Any, kwargs: Any) -> Any:
         leaves, treedef = self._leaves(args, kwargs)
         checked = watch.checker is not None  # a trace that is looked at has lines of its own
-        key = (treedef, *map(_leaf_key, leaves), _aliases(leaves), ambient(), checked)
+        rest = (_tree_key(treedef), _aliases(leaves), ambient(), checked)
+        key = (treedef, *map(_leaf_key, leaves), *rest)
         found = self._tried(key, args, kwargs, leaves)
         if found is not MISSING:
             return found
@@ -328,6 +356,14 @@ class Jitted(Displayed, Generic[P, R]):
     def cache_size(self) -> int:
         """How many traces are kept."""
         return sum(map(len, self._traces.values()))
+
+
+def _named(module: Any, path: str) -> Any:
+    """What a module has under a name with dots, if anything."""
+    found: Any = sys.modules.get(module)
+    for name in path.split("."):
+        found = attribute(found, name, None)
+    return found
 
 
 def _are_apart(leaves: Sequence[Any]) -> bool:

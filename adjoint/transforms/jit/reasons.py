@@ -59,10 +59,11 @@ class Reasons:
 
 
 def difference(old: tuple[Any, ...], new: tuple[Any, ...]) -> str:
-    """In what two keys of traces differ: (treedef, leaves …, aliases, ambient, checked)."""
-    if old[0] != new[0]:
+    """In what two keys of traces differ: (treedef, leaves …, what else trees differ in, aliases,
+    ambient, checked)."""
+    if (old[0], old[-4]) != (new[0], new[-4]):
         return "the structure of its arguments"
-    leaves = zip(old[1:-3], new[1:-3], strict=True)
+    leaves = zip(old[1:-4], new[1:-4], strict=True)
     for number, (one, other) in enumerate(leaves):
         if one != other:
             spans = argument_spans(new[0])
@@ -76,9 +77,9 @@ def only_sizes(
     old: tuple[Any, ...] | None, new: tuple[Any, ...], shapes: dict[int, tuple[int, ...]]
 ) -> bool:
     """Whether two keys differ only in dynamic sizes; `shapes`: those that are declared."""
-    if old is None or len(old) != len(new) or old[0] != new[0] or old[-3:] != new[-3:]:
+    if old is None or len(old) != len(new) or old[0] != new[0] or old[-4:] != new[-4:]:
         return False
-    rows = [(i, a, b) for i, (a, b) in enumerate(zip(old[1:-3], new[1:-3], strict=True)) if a != b]
+    rows = [(i, a, b) for i, (a, b) in enumerate(zip(old[1:-4], new[1:-4], strict=True)) if a != b]
     return bool(rows) and all(_varied(a, b, shapes.get(i)) for i, a, b in rows)
 
 

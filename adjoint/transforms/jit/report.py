@@ -92,7 +92,7 @@ def _kept(jitted: Any, key: Sequence[Any], compiled: Any) -> KeptTrace:
 def argument_texts(fn: Any, key: Sequence[Any]) -> tuple[str, ...]:
     """`x: f32[3]`, `n: 5`, `params: 12 tensors` for each argument."""
     names = positional_names(fn)
-    leaves = key[1:-3]
+    leaves = key[1:-4]
     return tuple(
         f"{_label(place, names)}: {_leaves_text([leaves[i] for i in span])}"
         for place, span in argument_spans(key[0])

@@ -386,13 +386,14 @@ class Tracer:
 
     def _survivors(self, inner: Scope, handles: list[Any]) -> list[tuple[Tensor, int]]:
         """Tensors made inside that are still referred to, each with the output for its value."""
-        own = {id(h) for h in handles}
+        handles.clear()  # what is still held, an argument too, is held by the function
+        inner.gradients.clear()
         numbers = self._placed()
-        alive = _alive(inner, own)
+        alive = _alive(inner)
         if any(t.uop not in numbers for t in alive):
             alive = []
             gc.collect()  # a cycle refers to itself alone
-            alive = _alive(inner, own)
+            alive = _alive(inner)
         found = []
         for tensor in alive:
             if tensor.uop not in numbers:
@@ -520,12 +521,11 @@ def _callbacks(tokens: Sequence[UOp]) -> set[CodeType]:
     return {f.__code__ for f in called if isinstance(f, FunctionType)}
 
 
-def _alive(inner: Scope, own: set[int]) -> list[Tensor]:
+def _alive(inner: Scope) -> list[Tensor]:
     """Handles made in the scope that are still held, and depend on its variables."""
     handles = [h for h in (reference() for reference in inner.handles) if h is not None]
-    others = [h for h in handles if id(h) not in own]
-    tainted = dependent([h.uop for h in others], inner.variables)
-    return [h for h in others if h.uop in tainted]
+    tainted = dependent([h.uop for h in handles], inner.variables)
+    return [h for h in handles if h.uop in tainted]
 
 
 def _replaced(effect: Effect) -> Any:

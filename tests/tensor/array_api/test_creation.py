@@ -201,3 +201,55 @@ def test_calls_that_cannot_work_are_errors_at_once(call, kind):
     with pytest.raises(kind) as caught:
         call()
     assert isinstance(caught.value, adjoint.AdjointError)
+
+
+NAMES_OF_FLOAT64 = ["float64", np.float64, np.dtype("float64"), xp.float64]
+
+
+@pytest.mark.parametrize("dtype", NAMES_OF_FLOAT64, ids=["name", "class", "dtype", "own"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda dtype: xp.linspace(0, 1, 3, dtype=dtype),
+        lambda dtype: xp.logspace(0, 1, 3, dtype=dtype),
+        lambda dtype: xp.fft.fftfreq(4, dtype=dtype),
+        lambda dtype: xp.fft.rfftfreq(4, dtype=dtype),
+    ],
+    ids=["linspace", "logspace", "fftfreq", "rfftfreq"],
+)
+def test_a_dtype_has_every_name_that_it_has_elsewhere(make, dtype):
+    assert make(dtype).dtype is xp.float64
+    with pytest.raises(adjoint.DTypeError, match="E2001"):
+        make("float63")
+
+
+@pytest.mark.parametrize("linspace", [xp.linspace, Tensor.linspace])
+def test_numbers_of_numpy_do_not_wrap_around(linspace):
+    assert linspace(np.uint8(5), np.uint8(1), np.int64(3)).tolist() == [5, 3, 1]
+    assert linspace(np.float16(0), np.float16(6e4), 3).tolist() == [0, 3e4, 6e4]
+
+
+@pytest.mark.parametrize("arange", [xp.arange, Tensor.arange])
+class TestRangesOf:
+    def test_numbers_of_numpy_are_those_of_python(self, arange):
+        assert arange(np.uint8(3), np.uint8(0), -1).tolist() == [3, 2, 1]
+        assert arange(0, 1, np.float32(0.25)).tolist() == [0, 0.25, 0.5, 0.75]
+        assert arange(np.float32(3)).dtype is arange(3.0).dtype
+
+    def test_large_ints_have_as_many_as_in_python(self, arange):
+        for bounds in [(0, 2**60, 2**60 - 1), (2**62, 2**62 - 3, -1), (0, 10**18, 10**17 + 1)]:
+            assert arange(*bounds).tolist() == list(range(*bounds))
+
+    @pytest.mark.parametrize("bounds", [(np.nan,), (0, np.inf), (0, 1, np.nan), (0, 1, 1e-320)])
+    def test_no_finite_number_of_steps_is_an_error(self, arange, bounds):
+        with pytest.raises(adjoint.AdjointError, match="E2006: arange: no finite number"):
+            arange(*bounds)
+
+
+def test_a_tensor_is_filled_with_an_array_of_one_number():
+    assert Tensor.full((2,), np.array(1.5)).tolist() == [1.5, 1.5]
+
+
+def test_none_is_no_dtype_to_cast_to():
+    with pytest.raises(adjoint.DTypeError, match="E2001: None is not a dtype"):
+        Tensor([1]).cast(None)

@@ -389,6 +389,34 @@ def test_a_list_that_grows():
     assert [t.item() for t in kept] == [1, 2, 3]
 
 
+def test_an_argument_that_the_function_keeps_has_the_value_of_its_call():
+    kept = []
+
+    @jit
+    def f(x):
+        kept.append(x)
+        return x + 1
+
+    for value in (1.0, 2.0, 3.0):
+        f(Tensor([value]))
+    assert [t.item() for t in kept] == [1, 2, 3]
+
+
+def test_an_argument_that_is_kept_under_a_new_name_is_the_state_of_the_next_call():
+    class Cell:
+        state = None
+
+    cell = Cell()
+
+    @jit
+    def f(x):
+        cell.state = x if cell.state is None else cell.state * 0.5 + x
+        return cell.state * 1
+
+    assert [f(Tensor(value)).item() for value in (1.0, 2.0, 4.0)] == [1.0, 2.5, 5.25]
+    assert cell.state.item() == 5.25
+
+
 def train(jitted):
     Tensor.manual_seed(5)
     w = Tensor.randn(4, 3, requires_grad=True)

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from adjoint import Tensor, jit
+from adjoint import Tensor, jit, register_pytree_node
 from adjoint.errors import AdjointError, ArgumentError, AutodiffError, JitWarning
 
 
@@ -96,6 +96,59 @@ def test_a_gradient_may_be_an_argument():
         results = [f(vector(5)).tolist(), f(w.grad).tolist(), w.grad.tolist()]
         found.append(results)
     assert found[0] == found[1]
+
+
+def chain(**values):
+    x = Tensor([1.0])
+    for value in values.values():
+        x = x * 2 + value
+    return x
+
+
+@pytest.mark.parametrize("nest", [lambda d: ((d,), {}), lambda d: (([d],), {}), lambda d: ((), d)])
+def test_the_order_of_a_dict_among_the_arguments_is_that_of_the_call(nest):
+    def fn(*args, **names):
+        found = args[0] if args else names
+        return chain(**(found[0] if type(found) is list else found))
+
+    jitted = jit(fn)
+    for names in ("ab", "ba", "ba", "ab", "ab"):
+        args, keywords = nest({name: vector(ord(name) - 96) for name in names})
+        assert jitted(*args, **keywords).tolist() == fn(*args, **keywords).tolist()
+    assert jitted.traces == 2
+
+
+class Scaled:
+    def __init__(self, value, by):
+        self.value, self.by = value, by
+
+
+register_pytree_node(Scaled, lambda s: ((s.value,), s.by), lambda by, parts: Scaled(parts[0], by))
+ALIKE = (1, 1.0, True, 0.0, -0.0, 0, False, 1)
+
+
+@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: (v, "a")])
+def test_what_a_container_holds_beside_its_leaves_is_told_apart_by_its_type(wrap):
+    def fn(s):
+        return s.value * (s.by[0] if type(s.by) is tuple else s.by)
+
+    jitted = jit(fn)
+    for by in ALIKE:
+        plain, found = (f(Scaled(Tensor([-1]), wrap(by))) for f in (fn, jitted))
+        assert (found.dtype, str(found.tolist())) == (plain.dtype, str(plain.tolist()))
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_keys_of_a_dict_are_told_apart_by_their_type(static):
+    def fn(x, d):
+        return x * next(iter(d))
+
+    jitted = jit(fn, static_argnums=1 if static else ())
+    for key in ALIKE:
+        plain, found = (
+            f(Tensor([-1]), {key: Tensor([2.0]) if not static else 2}) for f in (fn, jitted)
+        )
+        assert (found.dtype, str(found.tolist())) == (plain.dtype, str(plain.tolist()))
 
 
 def test_the_type_of_a_captured_tensor_that_is_not_computed_with_is_seen():
