@@ -520,12 +520,11 @@ class CatArg(Arg):
 
 
 def _cat(x: UOp | Sequence[UOp], *others: Any, dim: int = 0) -> UOp:
-    if isinstance(x, (tuple, list)):
-        if len(others) == 1 and isinstance(others[0], int):
-            dim, others = others[0], ()  # as in torch: cat([x, y], 1)
-        x, others = x[0] if x else None, (*x[1:], *others)
-    nodes = (x, *unpacked(others)) if others else (x,)
-    if any(not isinstance(n, UOp) for n in nodes):
+    first = tuple(x) if isinstance(x, (tuple, list)) else (x,)
+    if not isinstance(x, UOp) and len(others) == 1 and isinstance(others[0], int):
+        dim, others = others[0], ()  # as in torch: cat([x, y], 1)
+    nodes = (*first, *unpacked(others))
+    if not nodes or any(not isinstance(n, UOp) for n in nodes):
         fix = "name the axis: dim=" if any(isinstance(n, int) for n in nodes) else ""
         raise ArgumentError("E2001", "joins tensors only, and at least one", op="cat", help=fix)
     axis = checked_axis("cat", dim, len(nodes[0].shape), nodes[0])

@@ -116,7 +116,7 @@ def asgd(
 ) -> PureOptimizer:
     """Averaged SGD (Polyak and Juditsky): `ax` is the mean of the parameters from step t0 on.
 
-    A step has the learning rate that a schedule gives it; in PyTorch it has that of the step before.
+    A step has the learning rate that a schedule gives it; PyTorch's has that of the step before.
     """
     options = dict(locals())
     check_options("asgd", lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay)

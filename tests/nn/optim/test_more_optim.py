@@ -145,8 +145,9 @@ def test_the_first_step_of_rprop_is_as_long_as_the_rate_is_then():
 
 
 def test_the_first_step_of_rprop_is_that_of_the_parameter():
-    p, late = Tensor([1.0]), Tensor([1.0], requires_grad=False)
+    p, late = Tensor([1.0]), Tensor([1.0])
     made = optim.Rprop([p, late], lr=0.1)
+    late.requires_grad = False
     for _ in range(3):
         p.grad = Tensor([1.0])
         made.step()
