@@ -22,7 +22,8 @@ def collate(samples: Sequence[Any]) -> Any:
 
 def _stacked(values: Sequence[Any], place: str) -> Any:
     first = values[0]
-    if isinstance(first, (str, bytes)):
+    if any(isinstance(v, (str, bytes)) for v in values):
+        _same(["text" if isinstance(v, (str, bytes)) else type(v) for v in values], place)
         return list(values)
     if isinstance(first, dict):
         keys = _same([tuple(v) if isinstance(v, dict) else type(v) for v in values], place)

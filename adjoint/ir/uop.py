@@ -198,6 +198,12 @@ def make_known(
     return node if other is ref else _settle(table, key, ref, node)
 
 
+def is_there(op: OpDef, src: tuple[UOp, ...], arg: Any) -> bool:
+    """Whether somebody has the node."""
+    ref = op.nodes.get(src if arg is None else (src, arg))
+    return ref is not None and ref() is not None
+
+
 _new = object.__new__
 _scope_place = origins.scope_place
 _user_place = origins.user_place

@@ -519,13 +519,17 @@ class CatArg(Arg):
     axis: int
 
 
-def _cat(x: UOp, *others: Any, dim: int = 0) -> UOp:
-    nodes = (x, *unpacked(others)) if others else (x,)
-    if any(not isinstance(n, UOp) for n in nodes):
-        raise ArgumentError("E2001", "joins tensors only", op="cat")
-    axis = checked_axis("cat", dim, len(x.shape), x)
+def _cat(x: UOp | Sequence[UOp], *others: Any, dim: int = 0) -> UOp:
+    first = tuple(x) if isinstance(x, (tuple, list)) else (x,)
+    if not isinstance(x, UOp) and len(others) == 1 and isinstance(others[0], int):
+        dim, others = others[0], ()  # as in torch: cat([x, y], 1)
+    nodes = (*first, *unpacked(others))
+    if not nodes or any(not isinstance(n, UOp) for n in nodes):
+        fix = "name the axis: dim=" if any(isinstance(n, int) for n in nodes) else ""
+        raise ArgumentError("E2001", "joins tensors only, and at least one", op="cat", help=fix)
+    axis = checked_axis("cat", dim, len(nodes[0].shape), nodes[0])
     if len(nodes) == 1:
-        return x
+        return nodes[0]
     dtype = reduce(promote, (n.dtype for n in nodes))
     return UOp(cat, tuple(n.cast(dtype) for n in nodes), CatArg(axis))
 
@@ -573,21 +577,26 @@ def _cat_map(node: UOp, at: At, space: Space) -> list[Read]:
 
 cat = define(
     "cat",
-    "Tensors joined along an axis: `x.cat(y, z, dim=0)`.",
+    "Tensors joined along an axis: `x.cat(y, z, dim=0)` or `cat([x, y, z], 0)`.",
     arg=CatArg,
     call=_cat,
     infer=_cat_type,
     ad=Linear(_uncat),
-    reference=lambda *x, dim=None, axis=0: np.concatenate(x, axis if dim is None else dim),
+    reference=lambda *x, dim=None, axis=0: np.concatenate(
+        x[0] if isinstance(x[0], list) else x, axis if dim is None else dim
+    ),
     samples=given(
         (real(2, 3), real(1, 3, seed=1)),
         (real(2, 3), real(2, 1, seed=1), real(2, 0), {"dim": -1}),
+        ([real(2, 3), real(2, 1, seed=1)], {"dim": 1}),
         (real(0, 3), real(0, 3)),
     ),
     errors=(
         Bad("E3003", (real(2, 3), real(2, 4)), match="outside axis 0"),
         Bad("E3004", (real(2, 3), real(2, 3)), {"dim": 2}, match="axis 2"),
         Bad("E3002", (real(), real()), match="scalars"),
+        Bad("E2001", (real(2, 3), 1), match="tensors only"),
+        Bad("E2001", ([],), match="at least one"),
     ),
     batch=shifted("axis"),
     kernel=View(_cat_map, joins=True),

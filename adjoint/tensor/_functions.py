@@ -666,8 +666,13 @@ def cast(x: Operand, dtype: DTypeLike) -> Tensor:
     return lift.op("cast", x, dtype)
 
 
-def cat(x: Operand, *others: Operand, dim: int = 0, **names: Unpack[ByAxis]) -> Tensor:
-    """Tensors joined along an axis: `x.cat(y, z, dim=0)`.
+def cat(
+    x: Operand | Sequence[Operand],
+    *others: Operand,
+    dim: int = 0,
+    **names: Unpack[ByAxis],
+) -> Tensor:
+    """Tensors joined along an axis: `x.cat(y, z, dim=0)` or `cat([x, y, z], 0)`.
 
     cat(f32[2, 3], f32[1, 3]) → f32[3, 3]
     cat(f32[2, 3], f32[2, 1], f32[2, 0], dim=-1) → f32[2, 4]
@@ -1295,6 +1300,8 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """½ (log var + (x - target)² / var), with var at least `eps`; `full` adds ½ log 2π.
+
+    A variance below `eps` has the gradient at `eps`, or it would stay there.
 
     reduction: "mean", "sum" or "none"
 

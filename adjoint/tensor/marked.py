@@ -47,6 +47,13 @@ def own(tensor: Any, node: UOp) -> UOp:
     return OPS["unique_identity"](node)
 
 
+def view_apart(shared: UOp, buffer: Any) -> UOp:
+    """A node with the value of one that others have, through which their gradients do not pass."""
+    node: UOp = OPS["unique_identity"](OPS["detach"](shared))
+    node.realized = buffer
+    return node
+
+
 def moves(tensor: Any) -> None:
     """The tensor is about to get another node: results computed from this one still belong to
     it.

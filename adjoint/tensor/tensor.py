@@ -16,7 +16,7 @@ from adjoint.ir import sizes
 from adjoint.ir.dtype import DType, as_dtype
 from adjoint.ir.mesh import Sharding
 from adjoint.ir.opdef import OPS
-from adjoint.ir.uop import UOp, make_known
+from adjoint.ir.uop import UOp, is_there, make_known
 from adjoint.runtime.device import Device
 from adjoint.tensor import from_data, tracing
 from adjoint.tensor._twins import Twins
@@ -27,7 +27,7 @@ from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
 from adjoint.tensor.layouts import written
 from adjoint.tensor.lift import lift
-from adjoint.tensor.marked import ends_here
+from adjoint.tensor.marked import ends_here, view_apart
 from adjoint.tensor.modes import Modes, TensorClass, no_grad
 from adjoint.tensor.random import Random
 from adjoint.tensor.sampling import Sampling
@@ -185,9 +185,12 @@ class Tensor(
             shape = buffer.shape
             if sizes.living and shape == node.shape:
                 shape = sizes.settled(node.shape)
+            shared = is_there(_BUFFER, (), arg)
             new = make_known(_BUFFER, (), arg, shape, buffer.dtype, device, node._origin)
             if not sizes.alike(new.shape, shape):
                 return  # the memory of another tensor, of a size that does not vary
+            if shared and new is not node:
+                new = view_apart(new, buffer)
             with writing:
                 if self.uop is node:  # else another thread has written to it meanwhile
                     settled(self, new)

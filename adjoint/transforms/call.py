@@ -7,7 +7,7 @@ any one transform.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -22,8 +22,10 @@ from adjoint.ir.origin import capture, origin_scope
 from adjoint.ir.uop import UOp, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.layouts import row_place
+from adjoint.tensor.lift import passed_on
+from adjoint.tensor.modes import Mode
 from adjoint.tensor.tensor import lift
-from adjoint.tensor.tracing import Scope
+from adjoint.tensor.tracing import Scope, grad_enabled
 from adjoint.tensor.views import receive
 from adjoint.transforms.pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -47,6 +49,23 @@ def as_tensor(op: str, value: Any) -> Tensor:
     problem = f"a leaf of type {type(value).__name__} is no tensor"
     fix = "mark it as not differentiated (argnums), or close over it"
     raise ArgumentError("E2001", problem, op=op, help=fix)
+
+
+class Differentiating(Mode):
+    """Results have a history, also inside `no_grad`: what is differentiated is the transform's."""
+
+    variable = grad_enabled
+    value = True
+
+
+def handed_out(node: UOp, wanted: bool | None = None) -> Tensor:
+    """A handle of a result, whose history ends inside `no_grad`."""
+    return lift.handle(node, passed_on(wanted))
+
+
+def wanted_of(values: Iterable[Any]) -> bool | None:
+    """True if one of them is a tensor that requires a gradient."""
+    return True in [v._requires_grad for v in values if isinstance(v, Tensor)] or None
 
 
 Place = int | str  # of an argument: a position, or a keyword
@@ -83,7 +102,9 @@ class Selected:
         nodes = [s.uop for s in symbols]
         inner.variables.update(nodes)
         inner.known = True
-        return symbols, nodes, *split_aux(self.op, self.call(fn, symbols), has_aux)
+        with Differentiating():
+            returned = self.call(fn, symbols)
+        return symbols, nodes, *split_aux(self.op, returned, has_aux)
 
     def restore(self, values: Sequence[Any]) -> Any:
         """Values in the shape of the selected arguments; one argument comes back bare."""
@@ -293,10 +314,11 @@ def lowered(value: Any) -> tuple[list[Any], TreeDef]:
     return [leaf.uop if isinstance(leaf, Tensor) else leaf for leaf in leaves], treedef
 
 
-def raised(value: tuple[list[Any], TreeDef]) -> Any:
+def raised(value: tuple[list[Any], TreeDef], wanted: bool | None = None) -> Any:
     """The result with fresh handles, once the scope is closed."""
     leaves, treedef = value
-    return tree_unflatten(treedef, [Tensor(v) if isinstance(v, UOp) else v for v in leaves])
+    made = [handed_out(v, wanted) if isinstance(v, UOp) else v for v in leaves]
+    return tree_unflatten(treedef, made)
 
 
 def _is_free(node: UOp) -> bool:

@@ -18,13 +18,15 @@ from adjoint.transforms.call import (
     assigned,
     checked_derivative,
     hand_over,
+    handed_out,
     lowered,
     name_of,
     raised,
     select,
     tensor_leaves,
+    wanted_of,
 )
-from adjoint.transforms.pytree import matching_leaves, tree_unflatten
+from adjoint.transforms.pytree import matching_leaves, tree_flatten, tree_unflatten
 
 
 def jvp(
@@ -43,11 +45,14 @@ def jvp(
         roots = [leaf.uop for leaf in leaves]
         pairs = zip(nodes, given, strict=True)
         pushed = push_forward(roots, {n: t for n, t in pairs if t is not None})
+        wanted = wanted_of((*chosen.leaves, *tree_flatten(tangents)[0], *leaves))
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, nodes)
     hand_over(changed)
-    values = tree_unflatten(treedef, map(Tensor, roots))
-    moved = tree_unflatten(treedef, map(Tensor, or_zeros(pushed, roots)))
-    return (values, moved, raised(kept)) if has_aux else (values, moved)
+    values, moved = (
+        tree_unflatten(treedef, [handed_out(node, wanted) for node in nodes])
+        for nodes in (roots, or_zeros(pushed, roots))
+    )
+    return (values, moved, raised(kept, wanted)) if has_aux else (values, moved)
 
 
 def _chosen(op: str, primals: Any) -> Selected:
@@ -87,8 +92,8 @@ def linearize(fn: Fn, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         """The tangent of the result."""
         given = checked_tangents(op, chosen, tangents)
         mapping = {s: t for s, t in zip(nodes, given, strict=True) if t is not None}
-        return tree_unflatten(
-            treedef, map(Tensor, substitute([leaf.uop for leaf in leaves], mapping))
-        )
+        wanted = wanted_of((*leaves, *tree_flatten(tangents)[0]))
+        moved = substitute([leaf.uop for leaf in leaves], mapping)
+        return tree_unflatten(treedef, [handed_out(node, wanted) for node in moved])
 
     return value, fn_jvp, *aux

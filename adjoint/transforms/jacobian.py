@@ -6,7 +6,16 @@ from functools import wraps
 from typing import Any
 
 from adjoint.tensor import Tensor
-from adjoint.transforms.call import Fn, Selected, check_inexact, lowered, name_of, raised, select
+from adjoint.transforms.call import (
+    Fn,
+    Selected,
+    check_inexact,
+    lowered,
+    name_of,
+    raised,
+    select,
+    wanted_of,
+)
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.pytree import tree_flatten, tree_map, tree_unflatten
 from adjoint.transforms.reverse import Argnames, Argnums, vjp
@@ -97,7 +106,7 @@ def _columns(op: str, chosen: Selected, fn: Any, which: int, has_aux: bool) -> t
 
     stacked = vmap(column, out_axes=-1)(_basis(target))
     moved = tree_map(lambda b: b.reshape(*b.shape[:-1], *target.shape), stacked)
-    return moved, raised(beside[0]) if has_aux else None
+    return moved, raised(beside[0], wanted_of(leaves)) if has_aux else None
 
 
 def hessian(

@@ -15,7 +15,14 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.tensor import Tensor
 from adjoint.tensor.tracing import dependent, open_scopes, scope
-from adjoint.transforms.call import as_tensor, check_inexact, name_of, tensor_leaves
+from adjoint.transforms.call import (
+    Differentiating,
+    as_tensor,
+    check_inexact,
+    name_of,
+    tensor_leaves,
+    wanted_of,
+)
 from adjoint.transforms.checking import ShapeDtype
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_flatten, tree_unflatten
@@ -33,11 +40,12 @@ def linear_transpose(fn: Callable[..., Any], *primals: Any) -> Callable[..., Any
     with scope(op) as inner:
         symbols = [_symbol(op, leaf) for leaf in leaves]
         inner.variables.update(symbols)
-        result = fn(*tree_unflatten(in_tree, map(Tensor, symbols)))
+        with Differentiating():
+            result = fn(*tree_unflatten(in_tree, map(Tensor, symbols)))
         outputs, out_tree = tensor_leaves(op, result)
         for output in outputs:
             check_inexact(op, output, "the result")
-        roots = [t.uop for t in outputs]
+        roots, wanted = [t.uop for t in outputs], wanted_of(outputs)
         seeds = [symbol_like("seed", root) for root in roots]
         found = joint_gradient(roots, seeds, symbols)
     _check_linear(op, found, symbols)
@@ -45,11 +53,13 @@ def linear_transpose(fn: Callable[..., Any], *primals: Any) -> Callable[..., Any
 
     def transposed(cotangent: Any) -> Any:
         """The cotangents of the arguments, in a tuple."""
-        rows = zip(roots, matching_leaves(op, out_tree, cotangent), strict=True)
+        handles = matching_leaves(op, out_tree, cotangent)
+        rows = zip(roots, handles, strict=True)
         given = [checked_cotangent(op, root, value) for root, value in rows]
         mapping = {s: g for s, g in zip(seeds, given, strict=True) if g is not None}
         totals = dict(zip(found, substitute(list(found.values()), mapping), strict=True))
-        return tree_unflatten(in_tree, [finished(totals, s) for s in symbols])
+        asked = wanted or wanted_of(handles)
+        return tree_unflatten(in_tree, [finished(totals, s, asked) for s in symbols])
 
     return transposed
 

@@ -17,7 +17,6 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.tensor import Tensor
 from adjoint.tensor.layouts import conformed
-from adjoint.tensor.tensor import lift
 from adjoint.tensor.tracing import scope
 from adjoint.transforms.call import (
     assigned,
@@ -25,12 +24,14 @@ from adjoint.transforms.call import (
     check_scalar,
     checked_derivative,
     hand_over,
+    handed_out,
     is_constant,
     lowered,
     name_of,
     raised,
     select,
     tensor_leaves,
+    wanted_of,
 )
 from adjoint.transforms.loops import joint_gradient
 from adjoint.transforms.pytree import matching_leaves, tree_unflatten
@@ -71,12 +72,14 @@ def value_and_grad(
                 one = OPS["const"](1, root.dtype, (), root.device)
                 floats = [t for t in targets if t.dtype.is_inexact]
                 grads = compute_gradient(root, one, floats, targets)  # below them is no path
+                through = result._requires_grad  # what it captured requires one
+                wanted = through or wanted_of(chosen.leaves)
                 kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
                 del symbols, result, aux  # handles that are gone cannot leak
             hand_over(changed)
-            value = Tensor(root)
-            pair = (value, raised(kept)) if has_aux else value
-            return pair, chosen.restore([lift.handle(_found(grads, t), None) for t in targets])
+            value = handed_out(root, through)
+            pair = (value, raised(kept, through)) if has_aux else value
+            return pair, chosen.restore([handed_out(_found(grads, t), wanted) for t in targets])
 
     return wrapped
 
@@ -109,20 +112,20 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
         symbols, targets, result, aux = chosen.run(fn, inner, has_aux)
         leaves, treedef = tensor_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
+        wanted = wanted_of((*chosen.leaves, *leaves))
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
     hand_over(changed)
-    value = tree_unflatten(treedef, map(Tensor, roots))
+    value = tree_unflatten(treedef, [handed_out(root, wanted) for root in roots])
 
     def pullback(cotangent: Any) -> Any:
         """The cotangents of the primals, in a tuple."""
-        given = [
-            checked_cotangent(op, root, g)
-            for root, g in zip(roots, matching_leaves(op, treedef, cotangent), strict=True)
-        ]
-        found = joint_gradient(roots, given, targets)
-        return chosen.restore([finished(found, t) for t in targets])
+        handles = matching_leaves(op, treedef, cotangent)
+        rows = zip(roots, handles, strict=True)
+        found = joint_gradient(roots, [checked_cotangent(op, *row) for row in rows], targets)
+        asked = wanted or wanted_of(handles)
+        return chosen.restore([finished(found, t, asked) for t in targets])
 
-    return (value, pullback, raised(kept)) if has_aux else (value, pullback)
+    return (value, pullback, raised(kept, wanted)) if has_aux else (value, pullback)
 
 
 def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
@@ -132,9 +135,9 @@ def _found(totals: dict[UOp, UOp], target: UOp) -> UOp:
     return conformed(found, target) if spread else found
 
 
-def finished(totals: dict[UOp, UOp], target: UOp) -> Tensor | None:
+def finished(totals: dict[UOp, UOp], target: UOp, wanted: bool | None = None) -> Tensor | None:
     """A float's gradient, zeros if it was not reached; integers and truth values have none."""
-    return Tensor(_found(totals, target)) if target.dtype.is_inexact else None
+    return handed_out(_found(totals, target), wanted) if target.dtype.is_inexact else None
 
 
 def checked_cotangent(op: str, root: UOp, value: Any) -> UOp | None:

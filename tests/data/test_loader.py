@@ -239,6 +239,8 @@ def test_collate_keeps_the_structure():
         ([(1, np.zeros(2)), (1, np.zeros(1))], r"shape of sample\[1\]"),
         ([{"a": 1}, {"b": 1}], "in number 1"),
         ([{"a": 1}, 3], "in number 1"),
+        ([1, "a"], "int.* in the first, text in number 1"),
+        ([("a", 1), (2.5, 1)], r"sample\[0\]: text in the first, .*float.* in number 1"),
         ([None, None], "NoneType"),
         ([{"a": object()}], r"sample\['a'\] is a object"),
     ],

@@ -187,3 +187,10 @@ def test_bad_options_are_errors(call, code, text):
         call()
     assert error.value.code == code
     assert error.match(text)
+
+
+def test_a_variance_below_eps_has_the_gradient_at_eps_so_that_it_can_grow():
+    var = Tensor([0.0, 0.05, 0.1, 0.5], dtype="float64", requires_grad=True)
+    one, zero = Tensor(np.ones(4)), Tensor(np.zeros(4))
+    nn.loss.gaussian_nll_loss(one, zero, var, eps=0.1, reduction="sum").backward()
+    np.testing.assert_allclose(var.grad.numpy(), [-45, -45, -45, -1], rtol=1e-12)

@@ -96,7 +96,15 @@ class PureOptimizer:
             problem = "a gradient has the shape of its parameter"
             raise ShapeError("E3003", problem, op=self.rule.name, parameter=p, gradient=g)
         g = g if g.dtype is p.dtype else g.cast(p.dtype)
-        return self.rule.change(p, -g if self.options["maximize"] else g, slots, scalars.like(p))
+        new, made = self.rule.change(
+            p, -g if self.options["maximize"] else g, slots, scalars.like(p)
+        )
+        for kept in made.values():
+            if kept.requires_grad:
+                kept.requires_grad = (
+                    None  # else a slot that is there keeps the history of all steps
+                )
+        return new, made
 
 
 class _Scalars:

@@ -49,13 +49,14 @@ class Adadelta(Optimizer, pure=adadelta):
 
 
 def _rprop_slots(p: Tensor, o: Options) -> Slots:
-    lr = o["lr"].cast(p.dtype) if isinstance(o["lr"], Tensor) else o["lr"]
-    return {"prev": p.zeros_like(), "step_size": p.zeros_like() + lr}
+    """A step size below 0 stands for the learning rate at the parameter's first step."""
+    return {"prev": p.zeros_like(), "step_size": p.zeros_like() - 1}
 
 
 def _rprop(p: Tensor, g: Tensor, slots: Slots, o: dict[str, Any]) -> tuple[Tensor, Slots]:
     (slower, faster), (least, most) = o["etas"], o["step_sizes"]
     agree, was = g * slots["prev"], slots["step_size"]
+    was = (was < 0).where(o["lr"], was)
     size = (agree > 0).where(was * faster, (agree < 0).where(was * slower, was)).clamp(least, most)
     g = (agree < 0).where(0.0, g)  # after a change of sign the element waits
     return p - g.sign() * size, {"prev": g, "step_size": size}
@@ -113,7 +114,10 @@ def asgd(
     weight_decay: float = 0.0,
     maximize: bool = False,
 ) -> PureOptimizer:
-    """Averaged SGD (Polyak and Juditsky): `ax` is the mean of the parameters from step t0 on."""
+    """Averaged SGD (Polyak and Juditsky): `ax` is the mean of the parameters from step t0 on.
+
+    A step has the learning rate that a schedule gives it; PyTorch's has that of the step before.
+    """
     options = dict(locals())
     check_options("asgd", lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay)
     return PureOptimizer(_ASGD, options)

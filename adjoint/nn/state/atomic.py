@@ -25,6 +25,7 @@ except ImportError:  # Windows: nothing is locked, so nothing that was left behi
     fcntl = None
 
 _CHUNK = 1 << 26
+_LONGEST = 255 - len("..12345678.tmp")  # bytes of a name, of the 255 that file systems allow
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 _FLAGS |= getattr(os, "O_BINARY", 0)
 Piece = Callable[[], Any]
@@ -77,7 +78,7 @@ def _write_piece(file: BinaryIO, view: memoryview) -> None:
 def _locked_temporary(target: Path) -> tuple[Path, BinaryIO]:
     """A fresh file beside the target, locked for as long as its writer lives."""
     while True:
-        name = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        name = target.with_name(f".{_stem(target.name)}.{secrets.token_hex(4)}.tmp")
         file: BinaryIO = os.fdopen(os.open(name, _FLAGS, 0o666), "wb")
         if fcntl is None:
             return name, file
@@ -91,10 +92,17 @@ def _remove_leftovers(target: Path) -> None:
     """Temporary files that no process has locked belong to writers that were killed."""
     if fcntl is None:
         return
-    for name in target.parent.glob(f".{_plain(target.name)}.*.tmp"):
+    for name in target.parent.glob(f".{_plain(_stem(target.name))}.*.tmp"):
         with suppress(OSError), open(name, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             name.unlink()
+
+
+def _stem(name: str) -> str:
+    """As much of a name as leaves room for what is added to it."""
+    while len(os.fsencode(name)) > _LONGEST:
+        name = name[:-1]
+    return name
 
 
 def _plain(name: str) -> str:

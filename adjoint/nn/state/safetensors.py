@@ -163,6 +163,8 @@ class _Header:
         except json.JSONDecodeError as error:
             at = 8 + len(text[: error.pos].encode())
             raise self.file.damaged(f"the header is not JSON: {error.msg}", at) from None
+        except FileError:
+            raise
         except (ValueError, RecursionError) as error:
             problem = f"the header is not JSON: {error or type(error).__name__}"
             raise self.file.damaged(problem, 8) from None

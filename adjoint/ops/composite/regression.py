@@ -258,9 +258,12 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> UOp:
-    """½ (log var + (x - target)² / var), with var at least `eps`; `full` adds ½ log 2π."""
+    """½ (log var + (x - target)² / var), with var at least `eps`; `full` adds ½ log 2π.
+
+    A variance below `eps` has the gradient at `eps`, or it would stay there.
+    """
     x, target, var = in_floats(x, target, var)
-    spread, apart = var.maximum(eps), x - target
+    spread, apart = (var < eps).where(eps + (var - var.detach()), var), x - target
     y = (spread.log() + apart * apart / spread) * 0.5
     return reduced("gaussian_nll_loss", y + 0.5 * log(2 * pi) if full else y, reduction)
 

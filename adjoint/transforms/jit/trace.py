@@ -230,9 +230,10 @@ class Tracer:
         self._part([*found, *bases, *(t._grad for t in (*found, *given) if t._grad is not None)])
 
     def _part(self, tensors: list[Tensor]) -> None:
-        """A node for each of those that share a buffer now: at a later call they may differ."""
+        """A node for each of those that share a buffer now: at a later call they may differ. One
+        that requires a gradient keeps its own, which gradients are asked for."""
         owners: dict[UOp, Tensor] = {}
-        for tensor in tensors:
+        for tensor in sorted(tensors, key=lambda t: not t._requires_grad):
             shared = owners.setdefault(tensor.uop, tensor) is not tensor
             if shared and not tensor._requires_grad and is_known(tensor.uop):
                 node = OPS["unique_identity"](tensor.uop)
@@ -430,17 +431,28 @@ class Tracer:
             sources[symbol] = _read(Argument(i), self.leaves[i], True)
         return sources
 
+    def _ends(self, sources: dict[UOp, Any]) -> set[UOp]:
+        """Sources, and known values that follow from none: what follows from one has another value
+        at another call, though it may have been computed before this one."""
+        ends, following = set(sources), set[UOp]()
+        for node in toposort(self.nodes, stop=sources.__contains__):
+            if node in sources or not following.isdisjoint(node.src):
+                following.add(node)
+            elif is_known(node):
+                ends.add(node)
+        return ends
+
     def _closed(
         self, sources: dict[UOp, Any]
     ) -> tuple[tuple[Any, ...], Function, list[UOp], list[UOp]]:
         """The sources of the graph's parameters, the graph, and its original nodes and
         parameters.
         """
-        order = toposort(self.nodes, stop=lambda n: n in sources or is_known(n))
-        free = [n for n in order if n in sources or is_known(n)]
+        ends = self._ends(sources)
+        order = toposort(self.nodes, stop=ends.__contains__)
+        free = [n for n in order if n in ends]
         roots, parameters = close_over_parameters(self.nodes, free)
         inputs = tuple(sources[n] if n in sources else storage(n) for n in free)
-        ends = set(free)
         return (
             inputs,
             Function(tuple(parameters), tuple(roots)),

@@ -130,6 +130,32 @@ def test_the_pure_form_and_the_jitted_step_agree_with_the_object(name):
         np.testing.assert_allclose(a, c.numpy(), rtol=1e-12)
 
 
+def test_the_first_step_of_rprop_is_as_long_as_the_rate_is_then():
+    p, q = Tensor([1.0]), Tensor([1.0])
+    made = optim.Rprop([p], lr=0.1)
+    optim.lr_scheduler.ConstantLR(made, factor=0.5, total_iters=3)
+    p.grad = Tensor([1.0])
+    made.step()
+    np.testing.assert_allclose(p.numpy(), [0.95])
+    pure = optim.rprop(lr=lambda done: 0.05 / (1 + done))
+    new, state = pure.update([Tensor([1.0])], pure.init([q]), [q])
+    np.testing.assert_allclose(new[0].numpy(), [0.95])
+    (new,), _ = pure.update([Tensor([1.0])], state, new)
+    np.testing.assert_allclose(new.numpy(), [0.95 - 0.05 * 1.2])
+
+
+def test_the_first_step_of_rprop_is_that_of_the_parameter():
+    p, late = Tensor([1.0]), Tensor([1.0])
+    made = optim.Rprop([p, late], lr=0.1)
+    late.requires_grad = False
+    for _ in range(3):
+        p.grad = Tensor([1.0])
+        made.step()
+    late.requires_grad, late.grad = True, Tensor([1.0])
+    made.step()
+    np.testing.assert_allclose(late.numpy(), [0.9])
+
+
 def test_asgd_keeps_the_mean_of_the_parameters():
     formula, options = FORMULAS["ASGD"]
     _, made = _trained("ASGD", options, 9)

@@ -310,3 +310,17 @@ def test_what_a_killed_writer_left_is_removed_and_a_live_one_is_not(tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX)
         safe_save({}, path)
         assert sorted(os.listdir(tmp_path)) == sorted([path.name, live.name, other.name])
+
+
+def test_what_is_wrong_with_a_header_is_said_once(tmp_path):
+    message = _error(_file(tmp_path, BAD_HEADERS["there twice"]))
+    assert "not JSON" not in message
+    assert message.count("E9001") == 1
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "ж" * 127, "y" * 241, "z" * 242], ids=len)
+def test_a_name_may_be_as_long_as_the_file_system_allows(name, tmp_path):
+    for value in (1.0, 2.0):
+        safe_save({"x": Tensor([value])}, tmp_path / name)
+    assert safe_load(tmp_path / name)["x"].tolist() == [2.0]
+    assert os.listdir(tmp_path) == [name]
