@@ -46,8 +46,10 @@ def compute_gradient(
 ) -> dict[UOp, UOp]:
     """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk.
 
-    A target that is an integer or a truth value has none.
+    A target that is an integer or a truth value has none. A root of several results has a list.
     """
+    if type(root_grad) is not list:
+        _check_seed(root, root_grad)
     path, needed = _paths(root, set(filter(carries, targets)), set(leaves))
     wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
@@ -69,6 +71,14 @@ def compute_gradient(
     for node in [n for n, g in grads.items() if type(g) is list]:
         del grads[node]  # several results: their parts have the gradients
     return grads
+
+
+def _check_seed(root: UOp, seed: UOp) -> None:
+    if isinstance(seed, UOp) and seed.shape == root.shape and seed.dtype == root.dtype:
+        return
+    problem = "the gradient of the root is not a node of the root's shape and dtype"
+    operands = [("root", root), ("root_grad", seed)]
+    raise AutodiffError("E5004", problem, op="compute_gradient", operands=operands)
 
 
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:
