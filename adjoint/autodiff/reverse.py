@@ -48,8 +48,7 @@ def compute_gradient(
 
     A target that is an integer or a truth value has none. A root of several results has a list.
     """
-    if type(root_grad) is not list:
-        _check_seed(root, root_grad)
+    _check_seed(root, root_grad)
     path, needed = _paths(root, set(filter(carries, targets)), set(leaves))
     wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
@@ -73,7 +72,9 @@ def compute_gradient(
     return grads
 
 
-def _check_seed(root: UOp, seed: UOp) -> None:
+def _check_seed(root: UOp, seed: Any) -> None:
+    if type(seed) is list:
+        return
     if isinstance(seed, UOp) and seed.shape == root.shape and seed.dtype == root.dtype:
         return
     problem = "the gradient of the root is not a node of the root's shape and dtype"

@@ -17,7 +17,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.module.derived_pull import derived_pull
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault, shown, size_of
-from adjoint.module.numbers import exact
+from adjoint.module.numbers import all_finite, exact
 from adjoint.module.opcode import OPCODES, Contributions, Literal, Types, opcode
 from adjoint.module.shapes import broadcast, check_extents, normal_axes, reduced
 from adjoint.module.tape import COMMUTING, Tape
@@ -70,6 +70,12 @@ def _input_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     return declared
 
 
+def _finite(attrs: Any, declared: TensorType) -> None:
+    """core-v1: its texts have no word for an infinity or a NaN."""
+    if not all_finite(attrs[0], declared.dtype):
+        raise fault("E4005", "core-v1 has no number that is not finite", 'use profile "core+g"')
+
+
 def _constant(name: str, dtype: DType) -> None:
     scalar = TensorType(dtype, ())
 
@@ -79,6 +85,7 @@ def _constant(name: str, dtype: DType) -> None:
         ("number",),
         lambda x, attrs, kind, literal: OPS["const"](attrs[0], dtype, ()),
         stops=True,
+        check_strict=_finite,
         codes=("E4005",),
         rule="none: constant",
     )
@@ -98,6 +105,7 @@ _constant("ConstF64", dtypes.float64)
     ("literal",),
     lambda x, attrs, kind, literal: literal(attrs[0], kind),
     stops=True,
+    check_strict=_finite,
     codes=("E3010", "E4005", "E3006"),
     rule="none: constant",
 )

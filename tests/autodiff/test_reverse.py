@@ -33,7 +33,9 @@ def test_a_declaration_becomes_the_graph_of_the_textbook(root, wanted):
 
 
 @pytest.mark.parametrize(
-    "seed", [symbol("row", 3), G.cast("float64"), None, 1.0], ids=["shape", "dtype", "none", "number"]
+    "seed",
+    [symbol("row", 3), G.cast("float64"), None, 1.0],
+    ids=["shape", "dtype", "none", "number"],
 )
 def test_the_gradient_of_the_root_has_its_shape_and_dtype(seed):
     with pytest.raises(AutodiffError, match="E5004"):
