@@ -85,8 +85,9 @@ def _check_seed(root: UOp, seed: Any) -> None:
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:
     """The nodes that hand a gradient on, in order; and all that need one: those and the targets.
 
-    The order is that of `toposort`, but nodes that cannot be on a path are not put on the stack:
-    those without sources, those that end paths and those met before. On it, None comes above a node
+    The order is that of `toposort`, which is also that of a captured module: contributions to a
+    node are added alike. So what ends paths (a comparison, DETACH) is walked through as well, but
+    for values that are there: their history may be long. On the stack, None comes above a node
     whose sources are done.
     """
     path: list[UOp] = []
@@ -97,14 +98,20 @@ def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], s
         node = stack.pop()
         if node is None:
             node = stack.pop()
-            if not needed.isdisjoint(node.src) and carries(node):
+            ends = type(node.op.ad) in _BARRIERS
+            if not ends and not needed.isdisjoint(node.src) and carries(node):
                 path.append(node)
                 needed.add(node)
-        elif node not in opened and type(node.op.ad) not in _BARRIERS:
+        elif node not in opened:
             opened.add(node)
             stack += (node, None)
+            ends = type(node.op.ad) in _BARRIERS
             for source in reversed(node.src):
-                if source.src and source not in opened:
+                if (
+                    source.src
+                    and source not in opened
+                    and not (ends and source.realized is not None)
+                ):
                     stack.append(source)
     return path, needed
 

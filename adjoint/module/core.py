@@ -142,17 +142,12 @@ def _binop_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     ]
 
 
-# A rule takes the tape, g, the operand that is asked about, the other one, and the result. Add and
-# Mul have what their records say.
+# A rule takes the tape, g, the operand that is asked about, the other one, and the result. Add,
+# Mul and Div have what their records say.
 _BINOP_RULES: dict[str, tuple[Any, Any]] = {
     "Sub": (
         lambda t, g, x, other, y: t.unbroadcast(g, t.rows[x][4][1]),
         lambda t, g, x, other, y: t.neg(t.unbroadcast(g, t.rows[x][4][1])),
-    ),
-    "Div": (
-        lambda t, g, x, other, y: t.unbroadcast(t.div(g, other), t.rows[x][4][1]),
-        # -y/x before g: a large y does not overflow on the way
-        lambda t, g, x, other, y: t.unbroadcast(t.mul(g, t.div(t.neg(y), x)), t.rows[x][4][1]),
     ),
 }
 
@@ -164,7 +159,7 @@ _BINOP_RULES: dict[str, tuple[Any, Any]] = {
     _binop_lower,
     _binop_pull,
     codes=("E2002", "E2004", "E2005", "E3001"),
-    rule="Add g, g; Sub g, -g; Mul g*b, g*a; Div g/b, g*(-y/b) (core+g only); un-broadcast",
+    rule="Add g, g; Sub g, -g; Mul g*b, g*a; Div g*(1/b), g*(-y/b) (core+g only); un-broadcast",
 )
 def _binop_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     kind = attrs[0]
@@ -198,7 +193,6 @@ _unary(
     "fc",
     "floats",
     "g/x",
-    pull=lambda t, ins, g: [t.div(g, ins.operands[0])],
 )
 _unary(
     "Relu",
