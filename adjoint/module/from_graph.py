@@ -17,7 +17,7 @@ from adjoint.errors import VerificationError
 from adjoint.ir import axes as letters
 from adjoint.ir.arg import Arg, thawed
 from adjoint.ir.function import Function
-from adjoint.ir.kernel_kind import CONSTANT, EXPAND, STORED, Identity, KernelKind, View
+from adjoint.ir.kernel_kind import CONSTANT, STORED, Identity, KernelKind, View
 from adjoint.ir.opdef import OpDef, expand_composite
 from adjoint.ir.plain_sizes import plain_value
 from adjoint.ir.uop import UOp, toposort
@@ -139,9 +139,13 @@ class Lift:
 
 def _shared_expansions(order: Sequence[UOp]) -> set[UOp]:
     """Those that are an operand more than once and in which a derivative can arrive."""
-    operands = (s for node in order for s in node.src)
-    uses = Counter(s for s in operands if s.op.kernel is EXPAND and s.dtype.is_inexact)
+    uses = Counter(s for node in order for s in node.src if _repeats(s) and s.dtype.is_inexact)
     return {node for node, count in uses.items() if count > 1}
+
+
+def _repeats(node: UOp) -> bool:
+    kernel = node.op.kernel
+    return type(kernel) is View and kernel.repeats
 
 
 def _is_alias(kernel: KernelKind) -> bool:
