@@ -48,7 +48,8 @@ class Interchange:
 
     def _data(self) -> memoryview:
         """The bytes of the elements, in row-major order."""
-        return memoryview(np.ascontiguousarray(raw_bits(self.numpy())).reshape(-1).view(np.uint8))
+        flat: Any = np.ascontiguousarray(raw_bits(self.numpy())).reshape(-1)
+        return memoryview(flat.view(np.uint8))
 
     def numpy(self) -> Array:
         """The values as a read-only NumPy array that shares memory; copy it to write."""
