@@ -46,8 +46,9 @@ def compute_gradient(
 ) -> dict[UOp, UOp]:
     """The gradient of every node on a path from `root` to `targets`; `leaves` end the walk.
 
-    A target that is an integer or a truth value has none.
+    A target that is an integer or a truth value has none. A root of several results has a list.
     """
+    _check_seed(root, root_grad)
     path, needed = _paths(root, set(filter(carries, targets)), set(leaves))
     wanted = needed.__contains__
     grads: dict[UOp, Any] = {root: root_grad}
@@ -71,12 +72,23 @@ def compute_gradient(
     return grads
 
 
+def _check_seed(root: UOp, seed: Any) -> None:
+    if type(seed) is list:
+        return
+    if isinstance(seed, UOp) and seed.shape == root.shape and seed.dtype == root.dtype:
+        return
+    problem = "the gradient of the root is not a node of the root's shape and dtype"
+    operands = [("root", root), ("root_grad", seed)]
+    raise AutodiffError("E5004", problem, op="compute_gradient", operands=operands)
+
+
 def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], set[UOp]]:
     """The nodes that pass a gradient on, in order; and all that need one: those and the targets.
 
-    The order is that of `toposort`, but nodes that cannot be on a path are not put on the stack:
-    those without sources, those that end paths and those visited before. On it, None comes above a
-    node whose sources are done.
+    The order is that of `toposort`, which is also that of a captured module: both add contributions
+    to a node in the same order. So the walk goes through what ends paths (a comparison, DETACH) as
+    well, but not through realized values, whose history may be long. On the stack, None comes above
+    a node whose sources are done.
     """
     path: list[UOp] = []
     needed = set(targets)
@@ -86,14 +98,20 @@ def _paths(root: UOp, targets: set[UOp], leaves: set[UOp]) -> tuple[list[UOp], s
         node = stack.pop()
         if node is None:
             node = stack.pop()
-            if not needed.isdisjoint(node.src) and carries(node):
+            ends = type(node.op.ad) in _BARRIERS
+            if not ends and not needed.isdisjoint(node.src) and carries(node):
                 path.append(node)
                 needed.add(node)
-        elif node not in opened and type(node.op.ad) not in _BARRIERS:
+        elif node not in opened:
             opened.add(node)
             stack += (node, None)
+            ends = type(node.op.ad) in _BARRIERS
             for source in reversed(node.src):
-                if source.src and source not in opened:
+                if (
+                    source.src
+                    and source not in opened
+                    and not (ends and source.realized is not None)
+                ):
                     stack.append(source)
     return path, needed
 

@@ -17,7 +17,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.module.derived_pull import derived_pull
 from adjoint.module.instruction import Instruction, Shape, TensorType, fault, shown, size_of
-from adjoint.module.numbers import exact
+from adjoint.module.numbers import all_finite, exact
 from adjoint.module.opcode import OPCODES, Contributions, Literal, Types, opcode
 from adjoint.module.shapes import broadcast, check_extents, normal_axes, reduced
 from adjoint.module.tape import COMMUTING, Tape
@@ -70,6 +70,12 @@ def _input_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     return declared
 
 
+def _finite(attrs: Any, declared: TensorType) -> None:
+    """core-v1: its texts have no word for an infinity or a NaN."""
+    if not all_finite(attrs[0], declared.dtype):
+        raise fault("E4005", "core-v1 has no number that is not finite", 'use profile "core+g"')
+
+
 def _constant(name: str, dtype: DType) -> None:
     scalar = TensorType(dtype, ())
 
@@ -79,6 +85,7 @@ def _constant(name: str, dtype: DType) -> None:
         ("number",),
         lambda x, attrs, kind, literal: OPS["const"](attrs[0], dtype, ()),
         stops=True,
+        check_strict=_finite,
         codes=("E4005",),
         rule="none: constant",
     )
@@ -98,6 +105,7 @@ _constant("ConstF64", dtypes.float64)
     ("literal",),
     lambda x, attrs, kind, literal: literal(attrs[0], kind),
     stops=True,
+    check_strict=_finite,
     codes=("E3010", "E4005", "E3006"),
     rule="none: constant",
 )
@@ -134,17 +142,12 @@ def _binop_pull(t: Tape, ins: Instruction, g: int) -> Contributions:
     ]
 
 
-# A rule takes the tape, g, the operand that is asked about, the other one, and the result. Add and
-# Mul have what their records say.
+# A rule takes the tape, g, the operand that is asked about, the other one, and the result. Add,
+# Mul and Div have what their records say.
 _BINOP_RULES: dict[str, tuple[Any, Any]] = {
     "Sub": (
         lambda t, g, x, other, y: t.unbroadcast(g, t.rows[x][4][1]),
         lambda t, g, x, other, y: t.neg(t.unbroadcast(g, t.rows[x][4][1])),
-    ),
-    "Div": (
-        lambda t, g, x, other, y: t.unbroadcast(t.div(g, other), t.rows[x][4][1]),
-        # -y/x before g: a large y does not overflow on the way
-        lambda t, g, x, other, y: t.unbroadcast(t.mul(g, t.div(t.neg(y), x)), t.rows[x][4][1]),
     ),
 }
 
@@ -156,7 +159,7 @@ _BINOP_RULES: dict[str, tuple[Any, Any]] = {
     _binop_lower,
     _binop_pull,
     codes=("E2002", "E2004", "E2005", "E3001"),
-    rule="Add g, g; Sub g, -g; Mul g*b, g*a; Div g/b, g*(-y/b) (core+g only); un-broadcast",
+    rule="Add g, g; Sub g, -g; Mul g*b, g*a; Div g*(1/b), g*(-y/b) (core+g only); un-broadcast",
 )
 def _binop_type(attrs: Any, types: Types, declared: TensorType) -> TensorType:
     kind = attrs[0]
@@ -190,7 +193,6 @@ _unary(
     "fc",
     "floats",
     "g/x",
-    pull=lambda t, ins, g: [t.div(g, ins.operands[0])],
 )
 _unary(
     "Relu",

@@ -7,6 +7,7 @@ trace: a module has no devices. What may live here: this translation. What may n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,18 +40,26 @@ def generic_name(record: OpDef) -> str:
 
 
 class Lift:
-    """Writes nodes on a tape. `ids` says which nodes have a value already."""
+    """Writes nodes on a tape. `ids` says which nodes have a value already.
 
-    __slots__ = ("_scalars", "ids", "tape")
+    With `sharing`, a value that several operands have broadcast alike is broadcast once, by an
+    instruction: its cotangents are then added before they are summed, as in the graph.
+    """
 
-    def __init__(self, tape: Tape, ids: dict[UOp, int]):
-        self.tape, self.ids = tape, ids
+    __slots__ = ("_scalars", "_shared", "ids", "sharing", "tape")
+
+    def __init__(self, tape: Tape, ids: dict[UOp, int], *, sharing: bool = False):
+        self.tape, self.ids, self.sharing = tape, ids, sharing
         self._scalars: dict[Any, int] = {}
+        self._shared: set[UOp] = set()
 
     def __call__(self, roots: Sequence[UOp]) -> list[int]:
         """The ids of the roots."""
         ids = self.ids
-        for node in toposort(roots, stop=lambda n: n in ids or n.realized is not None):
+        order = toposort(roots, stop=lambda n: n in ids or n.realized is not None)
+        if self.sharing:
+            self._shared |= _shared_expansions(order)
+        for node in order:
             if node not in ids and node.op.name not in _LATE:
                 ids[node] = self._emitted(node)
         return [self.value(root) for root in roots]
@@ -114,7 +123,7 @@ class Lift:
             return None
         if node.op.kernel is CONSTANT:
             return (), lambda: self._scalar(node)
-        if node.op.name == "expand":
+        if node.op.name == "expand" and node not in self._shared:
             return node.src[0].shape, lambda: self.value(node.src[0])
         return None
 
@@ -126,6 +135,17 @@ class Lift:
         storage = node.arg.buffer if node.op.kernel is STORED else node.realized
         data = literal_bytes(storage.array(), node.dtype)
         return self.tape.literal(data, type_of(node))
+
+
+def _shared_expansions(order: Sequence[UOp]) -> set[UOp]:
+    """Those that are an operand more than once and in which a derivative can arrive."""
+    uses = Counter(s for node in order for s in node.src if _repeats(s) and s.dtype.is_inexact)
+    return {node for node, count in uses.items() if count > 1}
+
+
+def _repeats(node: UOp) -> bool:
+    kernel = node.op.kernel
+    return type(kernel) is View and kernel.repeats
 
 
 def _is_alias(kernel: KernelKind) -> bool:
@@ -184,7 +204,8 @@ def block_of(function: Function) -> Block:
         Instruction(i, "Input", (), (n.arg.name,), type_of(n))
         for i, n in enumerate(function.inputs)
     ]
-    lift = Lift(Tape(rows, [], strict=False), {n: i for i, n in enumerate(function.inputs)})
+    ids = {n: i for i, n in enumerate(function.inputs)}
+    lift = Lift(Tape(rows, [], strict=False), ids, sharing=True)
     outputs = lift(function.outputs)
     return make_block(rows, outputs)
 

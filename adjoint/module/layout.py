@@ -26,7 +26,7 @@ from adjoint.ops.movement import inverse, sliced
 # ---- shapes
 
 
-def _positive_shape(attrs: Any) -> None:
+def _positive_shape(attrs: Any, declared: TensorType) -> None:
     """core-v1: no extent in the attribute is 0."""
     check_whole("Reshape", attrs[0])
     check_extents("Reshape", [n for n in attrs[0] if n != -1], least=1)
@@ -177,7 +177,7 @@ def explicit_steps(slices: Any) -> Any:
     return starts, ends, tuple(1 if s is None else s for s in steps)
 
 
-def _positive_steps(attrs: Any) -> None:
+def _positive_steps(attrs: Any, declared: TensorType) -> None:
     """core-v1: steps are positive, slices not empty."""
     for step in attrs[0][2]:
         if type(step) is int and step < 0:

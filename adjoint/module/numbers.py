@@ -31,6 +31,14 @@ def literal_array(data: bytes, dtype: DType, shape: Shape) -> Array:
     return np.frombuffer(data, _little(dtype)).astype(dtype.np).reshape(shape)
 
 
+def all_finite(value: Any, dtype: Any) -> bool:
+    """Whether a constant of core-v1, a number or a literal, has no infinity and no NaN."""
+    if type(value) is bytes and dtype in (dtypes.float32, dtypes.float64):
+        whole = value[: len(value) // dtype.itemsize * dtype.itemsize]
+        return bool(np.isfinite(np.frombuffer(whole, _little(dtype))).all())
+    return type(value) is not float or isfinite(value)
+
+
 def _little(dtype: DType) -> np.dtype[Any]:
     return dtype.np.newbyteorder("<") if dtype.np.kind in "iufcb" else dtype.np
 

@@ -44,7 +44,7 @@ class Opcode:
     pull: Pull | None = None  # None: derived_pull.py
     strict_pull: bool = True  # whether the rule is expressible in core-v1
     strict: bool = True  # whether the opcode is in core-v1
-    check_strict: Callable[[Any], None] | None = None  # what core-v1 forbids in the attributes
+    check_strict: Callable[[Any, TensorType], None] | None = None  # what core-v1 forbids in them
     normal: Callable[[Any, Types], Any] | None = None  # C1: the canonical attributes
     stops: bool = False  # declared without a gradient: paths end here
     codes: tuple[str, ...] = ()  # what `infer` may raise

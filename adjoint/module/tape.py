@@ -25,7 +25,7 @@ from adjoint.module.shapes import broadcast, reduced, summed_axes
 
 CONSTANTS = {dtypes.float32: "ConstF32", dtypes.float64: "ConstF64", dtypes.int64: "ConstI64"}
 COMMUTING = ("Add", "Mul")  # the operands of these stand in the order of their ids
-_ADD, _MUL, _DIV = ("Add",), ("Mul",), ("Div",)
+_ADD, _MUL = ("Add",), ("Mul",)
 
 
 class Tape:
@@ -69,13 +69,6 @@ class Tape:
         """The sum of two contributions, which have one type."""
         pair = (a, b) if a <= b else (b, a)
         return self.emit("BinOp", pair, _ADD, self.rows[a][4])
-
-    def div(self, a: int, b: int) -> int:
-        """The quotient, broadcast."""
-        kind, other = self.rows[a][4], self.rows[b][4]
-        if kind[1] != other[1]:
-            kind = TensorType(kind[0], broadcast(kind[1], other[1]))
-        return self.emit("BinOp", (a, b), _DIV, kind)
 
     def neg(self, a: int) -> int:
         return self.emit("Neg", (a,), (), self.rows[a][4])

@@ -63,7 +63,7 @@ def check(
             if number in types:
                 raise fault("E4002", f"%{names.get(number, number)} is defined twice")
             if strict:
-                _check_strict(record, attrs)
+                _check_strict(record, attrs, declared)
             if len(given) != record.arity and record.arity >= 0:
                 raise fault("E2007", f"{opcode}: {len(given)} operands, it takes {record.arity}")
             if several and opcode != "Part" and not several.isdisjoint(operands):
@@ -88,7 +88,7 @@ def check_strict(instructions: Iterable[Instruction]) -> None:
     """That core-v1 has every opcode, attribute and dtype; nothing else is looked at."""
     for ins in instructions:
         try:
-            _check_strict(OPCODES.get(ins.opcode) or _generic(ins.opcode), ins.attrs)
+            _check_strict(OPCODES.get(ins.opcode) or _generic(ins.opcode), ins.attrs, ins.type)
             _check_strict_type(ins.opcode, ins.type)
         except AdjointError as error:
             note = f"in the definition of %{ins.id} ({ins.opcode})"
@@ -137,12 +137,12 @@ def _shown(kind: TensorType) -> str:
     return type_text(kind.shape, kind.dtype)
 
 
-def _check_strict(record: Opcode, attrs: Any) -> None:
+def _check_strict(record: Opcode, attrs: Any, declared: TensorType) -> None:
     """What core-v1 does not have."""
     if not record.strict:
         raise fault("E2002", f"{record.name} is not in core-v1", 'use profile "core+g"')
     if record.check_strict is not None:
-        record.check_strict(attrs)
+        record.check_strict(attrs, declared)
 
 
 def _check_strict_type(opcode: str, declared: TensorType) -> None:

@@ -46,6 +46,11 @@ class Interchange:
             return seen
         return _computed(self if Device.is_host(self.device) else self.to("CPU"))
 
+    def _data(self) -> memoryview:
+        """The bytes of the elements, in row-major order."""
+        flat: Any = np.ascontiguousarray(raw_bits(self.numpy())).reshape(-1)
+        return memoryview(flat.view(np.uint8))
+
     def numpy(self) -> Array:
         """The values as a read-only NumPy array that shares memory; copy it to write."""
         return self._buffer().array()

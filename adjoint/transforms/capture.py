@@ -47,7 +47,7 @@ def capture(fn: Callable[..., Any], *example_args: Any) -> Module:
         for i, (node, name) in enumerate(zip(inputs, _distinct(traced.labels), strict=True))
     ]
     ids = {node: i for i, node in enumerate(inputs)}
-    outputs = Lift(Tape(rows, [], strict=False), ids)(results)
+    outputs = Lift(Tape(rows, [], strict=False), ids, sharing=True)(results)
     return canonicalise(Module(tuple(rows), tuple(outputs)))
 
 

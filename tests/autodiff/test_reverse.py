@@ -9,7 +9,7 @@ import gc
 import pytest
 
 from adjoint import AutodiffError
-from adjoint.autodiff.reverse import compute_gradient
+from adjoint.autodiff import compute_gradient
 from adjoint.ir.opdef import OPS, expand_composite
 from adjoint.ir.text import text
 from adjoint.ir.uop import live_nodes
@@ -30,6 +30,16 @@ TEXTBOOK = {
 @pytest.mark.parametrize(("root", "wanted"), TEXTBOOK.values(), ids=TEXTBOOK)
 def test_a_declaration_becomes_the_graph_of_the_textbook(root, wanted):
     assert compute_gradient(root, G, [X])[X] is wanted(root)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [symbol("row", 3), G.cast("float64"), None, 1.0],
+    ids=["shape", "dtype", "none", "number"],
+)
+def test_the_gradient_of_the_root_has_its_shape_and_dtype(seed):
+    with pytest.raises(AutodiffError, match="E5004"):
+        compute_gradient(X * Y, seed, [X])
 
 
 def test_a_product_of_matrices_has_a_product_for_either_side():

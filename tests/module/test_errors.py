@@ -191,6 +191,15 @@ def test_the_strict_profile_has_no_such_thing(code, text):
         parse(text, "core+g")
 
 
+@pytest.mark.parametrize("line", ["ConstF32(nan)", "ConstF64(-inf)", "ConstTensor([1.0, inf])"])
+def test_the_strict_profile_verifies_no_constant_that_its_texts_cannot_say(line):
+    kind = {"ConstF32": "f32, []", "ConstF64": "f64, []"}.get(line[:8], "f64, [2]")
+    module = parse(f"%0 = {line} : Tensor<{kind}>" + OUT)
+    verify(module)
+    with pytest.raises(AdjointError, match="E4005"):
+        verify(module, "core-v1")
+
+
 def test_an_unknown_profile_is_an_error():
     assert _raised(X + "outputs: %0", "core-v9").code == "E2002"
 

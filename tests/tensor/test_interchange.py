@@ -143,6 +143,12 @@ def test_item_of_many_elements_is_an_error():
         Tensor([1, 2]).item()
 
 
+@pytest.mark.parametrize("x", [Tensor([[1, 2], [3, 4]]).T, Tensor(1.5), Tensor([]), Tensor([True])])
+def test_the_bytes_of_a_tensor_are_a_flat_view_in_row_major_order(x):
+    assert x._data().format == "B"
+    assert bytes(x._data()) == x.numpy().tobytes()
+
+
 def test_data_is_a_memory_view():
     view = Tensor([[1, 2], [3, 4]]).data()
     assert (view.shape, view.tolist()) == ((2, 2), [[1, 2], [3, 4]])

@@ -218,6 +218,16 @@ class TestSeedFunctions:
         got = _reduce_to_shape(Tensor(np.ones((2, 3))), shape)
         np.testing.assert_array_equal(got.numpy(), wanted)
 
+    @pytest.mark.parametrize(("wide", "shape"), [((2, 0), (2, 1)), ((3, 0), (1,)), ((0, 3), (3,))])
+    def test_reduce_to_shape_sums_axes_that_were_broadcast_to_nothing(self, wide, shape):
+        got = _reduce_to_shape(Tensor.zeros(*wide), shape)
+        np.testing.assert_array_equal(got.numpy(), np.zeros(shape))
+
+    @pytest.mark.parametrize(("wide", "shape"), [((2, 3), (2, 2)), ((3,), (2, 3)), ((1,), (0,))])
+    def test_reduce_to_shape_refuses_a_shape_that_was_not_broadcast(self, wide, shape):
+        with pytest.raises(AutodiffError, match="E5004"):
+            _reduce_to_shape(Tensor.zeros(*wide), shape)
+
     def test_reduce_to_shape_leaves_equal_shapes_alone(self):
         x = Tensor([1.0, 2.0])
         assert _reduce_to_shape(x, (2,)) is x

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ir.broadcast import elementwise
+from adjoint.ir.derivative import Diagonal, Partials
 from adjoint.ir.dtype import to_float
 from adjoint.ir.kernel_kind import EXPENSIVE
 from adjoint.ir.opdef import OpDef
@@ -36,7 +37,7 @@ def real_function(
     hi: float = 3,
     **rest: Any,
 ) -> OpDef:
-    """A smooth function of one variable; `partial(y, x)` is its derivative.
+    """A smooth function of one variable; `partial(y, x)` is its derivative, or a Diagonal says it.
 
     `body` computes an element in basic ops; samples are between `lo` and `hi`.
     """
@@ -47,7 +48,7 @@ def real_function(
         arity=1,
         cast=to_float,
         body=body,
-        partials=lambda y, x: (partial(y, x),),
+        ad=partial if type(partial) is Diagonal else Partials(lambda y, x: (partial(y, x),)),
         reference=lambda x: reference(as_float(x)),
         samples=unary(lo, hi),
         **options,

@@ -25,11 +25,14 @@ def _reduce_to_shape(cot: Tensor, shape: Sequence[int]) -> Tensor:
     """The cotangent summed over the axes along which a value of that shape was broadcast."""
     target = tuple(shape)
     extra = cot.ndim - len(target)
-    if extra > 0:
-        cot = cot.sum(tuple(range(extra)))
-    pairs = enumerate(zip(cot.shape, target, strict=False))
-    axes = tuple(i for i, (have, want) in pairs if want == 1 and have > 1)
-    return cot.sum(axes, keepdim=True) if axes else cot
+    reduced = cot.sum(tuple(range(extra))) if extra > 0 else cot
+    pairs = enumerate(zip(reduced.shape, target, strict=False))
+    axes = tuple(i for i, (have, want) in pairs if want == 1 != have)  # 0 too: such a sum is zero
+    reduced = reduced.sum(axes, keepdim=True) if axes else reduced
+    if reduced.shape == target:
+        return reduced
+    problem = f"no value of shape {list(target)} is broadcast to {list(cot.shape)}"
+    raise AutodiffError("E5004", problem, op="_reduce_to_shape", operands=[("cotangent", cot)])
 
 
 def _accumulate_cotangent(
