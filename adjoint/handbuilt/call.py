@@ -51,7 +51,9 @@ def evaluated(*x: Any, kernel: Handmade, types: Any, given: bool, run: Any = Non
 
 
 def batched(node: UOp, src: Sources, flags: Flags, size: int) -> UOp:
-    """The kernel once per example. What a result starts from has an element per example too."""
+    """The kernel once per example. The initial contents of a result have an element per example
+    too.
+    """
     arg: KernelArg = node.arg
     count = len(arg.kernel.operands)
     results = [prod(shape) for _, shape in arg.types]

@@ -26,8 +26,8 @@ from adjoint.tensor.tensor import lift
 class Kernel:
     """A hand-built kernel to call, with one array or tensor per parameter, in order.
 
-    Where the kernel writes, a NumPy array is written in place; a tensor is what the result starts
-    from, and the result is a new tensor. Results are returned, several as a tuple.
+    The kernel writes a NumPy array in place. A tensor gives the initial contents of a result, which
+    is a new tensor. Results are returned, several as a tuple.
     """
 
     def __init__(self, program: LoopProgram, device: str | None):
@@ -81,7 +81,7 @@ class Kernel:
                 plain[i][...] = arrays[i].reshape(plain[i].shape)
 
     def _apart(self, arrays: list[Any]) -> list[Any]:
-        """What is read as it was before, even if it is the memory of a result."""
+        """Operands with their previous contents, even if they share memory with a result."""
         results = self.handmade.results
         for i, array in enumerate(arrays):
             met = [j for j in results if j != i and np.may_share_memory(array, arrays[j])]
@@ -142,7 +142,7 @@ def check_count(op: str, wanted: int, found: int, what: str) -> None:
 
 
 def check_buffer(op: str, buffer: UOp, dtype: Any, shape: Sequence[int], value: Any) -> None:
-    """A parameter and what is given for it."""
+    """Check an argument against its parameter."""
     arg = buffer.arg
     operands = [(arg.name, value)]
     if dtype is not arg.dtype:

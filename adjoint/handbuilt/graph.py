@@ -134,7 +134,7 @@ class UOpGraph:
         return [self._heads[block] for block in self._block.chain()[1:]]
 
     def is_open(self, block: Block) -> bool:
-        """Whether what was added there is known here."""
+        """Whether nodes added there are visible here."""
         return block in self._block.chain()
 
     def head_of(self, block: Block) -> Node:

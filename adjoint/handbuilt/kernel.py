@@ -60,8 +60,9 @@ class Handmade:
 
 @lru_cache(maxsize=1024)
 def prepared(kernel: Handmade, sizes: Sizes, start: str, checked: bool) -> AlgorithmKernel:
-    """The kernel on memory of these sizes, one per parameter. Where results start afresh they come
-    first, then what is read."""
+    """The kernel on memory of these sizes, one per parameter. Results that start afresh come first,
+    then operands.
+    """
     program = as_loops(kernel.program)
     order = [*kernel.results, *kernel.operands] if start != KEPT else range(len(sizes))
     return guarded(program, sizes, list(order), start, checked)

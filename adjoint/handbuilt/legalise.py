@@ -22,7 +22,7 @@ from adjoint.stages import LoopProgram
 
 
 def legalise(name: str, buffers: Sequence[UOp], nodes: Sequence[UOp]) -> LoopProgram:
-    """The program of nodes in running order; an arithmetic node may be asked for again."""
+    """The program of nodes in execution order; an arithmetic node may be requested again."""
     settler = _Settler(nodes)
     for node in nodes:
         settler.add(node)

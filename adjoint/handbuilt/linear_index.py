@@ -48,7 +48,7 @@ def without(index: Affine, counters: Collection[UOp]) -> Affine:
 
 
 def covers(index: UOp, size: int) -> bool:
-    """Whether an index meets every element: its counters are the digits of the place."""
+    """Whether an index reaches every element: its counters are the digits of the place."""
     found = linear(index)
     if found is None or found.bounds() != (0, size - 1):
         return False

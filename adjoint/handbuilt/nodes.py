@@ -140,7 +140,7 @@ class Draft:
             raise self.wrong("E2001", problem, "name that dtype, or leave it out; CAST converts")
 
     def given(self) -> DType:
-        """The dtype, where nothing else tells it."""
+        """The dtype, if nothing else determines it."""
         self.need(self.dtype is not None, "E2003", "needs a dtype")
         assert self.dtype is not None
         return self.dtype

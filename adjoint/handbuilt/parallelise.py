@@ -50,8 +50,9 @@ def shared_out(kernel: AlgorithmKernel, target: Target) -> AlgorithmKernel:
 
 
 def _turns_are_apart(block: Block, flag: UOp | None, around: tuple[UOp, ...] = ()) -> bool:
-    """Whether this is a loop, and what one turn writes is read and written by no other, while the
-    counters around it stand still."""
+    """Whether this is a loop, and no iteration reads or writes what another writes, with the
+    enclosing counters fixed.
+    """
     outer = block.head
     if outer is None or outer.op.kernel is not RANGE:
         return False
@@ -87,7 +88,7 @@ def _accesses(block: Block, flag: UOp | None) -> list[UOp]:
 def _widened(
     block: Block, flag: UOp | None, target: Target, around: tuple[UOp, ...] = ()
 ) -> Iterator[tuple[UOp, int]]:
-    """The loops whose turns go side by side, and how many of them; never one inside another."""
+    """The loops whose iterations run in lanes, and how many of them; never one inside another."""
     for item in block.items:
         if not isinstance(item, Block) or item.head is None:
             continue
@@ -110,8 +111,9 @@ def _lanes_of(block: Block, flag: UOp | None, target: Target, around: tuple[UOp,
 
 
 def _is_straight(block: Block) -> bool:
-    """Whether there are no branches inside, no memory of a turn's own, and no register that lives
-    longer than a turn."""
+    """Whether there are no branches inside, no memory private to an iteration, and no accumulator
+    that outlives an iteration.
+    """
     own = {n for n in block.nodes() if n.op.kernel in (ACCUMULATOR, LOCAL)}
     local = any(n.op.kernel is LOCAL for n in own)
     carried = any(n.op.kernel is PHI and n.src[0] not in own for n in block.nodes())
@@ -124,7 +126,9 @@ def _branches(block: Block) -> bool:
 
 
 def _is_contiguous(block: Block, flag: UOp | None) -> bool:
-    """Whether neighbouring turns write neighbouring elements, and read such or the same."""
+    """Whether neighbouring iterations write neighbouring elements, and read neighbouring or equal
+    ones.
+    """
     steps, head = set(), block.head
     assert head is not None
     for node in _accesses(block, flag):

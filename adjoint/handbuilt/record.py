@@ -51,10 +51,10 @@ custom_kernel_op: OpDef = internal(
 
 
 def custom_kernel(kernel: Any, *inputs: Any, out: Any, vjp_rule: VjpRule | None = None) -> Any:
-    """The results of a hand-built kernel, as tensors that are computed when they are read.
+    """The results of a hand-built kernel, as lazy tensors.
 
-    `inputs` are what the kernel only reads, in the order of its parameters; `out` gives shape and
-    dtype of what it writes (a list of them if there are several), which starts as zeros.
+    `inputs` are read-only operands, in the order of the kernel's parameters; `out` gives shape and
+    dtype of its result (a list of them if there are several), which starts as zeros.
     `vjp_rule(primals, cotangent, output)` returns one cotangent, or None, per input.
     """
     return _later("called")(kernel, inputs, out, vjp_rule)

@@ -44,7 +44,9 @@ def run_arrays(kernel: Handmade, arrays: Sequence[Array], device: str) -> None:
 
 
 def launch(name: str, program: LoopProgram, arrays: Sequence[Array]) -> None:
-    """One launch of one kernel by a backend; what it may write is in the arrays afterwards."""
+    """One launch of one kernel by a backend; the arrays that it writes have their results
+    afterwards.
+    """
     backend = load_backend(name)
     memory = backend.memory
     blocks = [] if memory.addressable else [memory.allocate(a.nbytes) for a in arrays]

@@ -17,7 +17,8 @@ def source_of(language: Language, program: LoopProgram) -> str:
 
 
 def settled(language: Language, program: LoopProgram) -> LoopProgram:
-    """The program as a language can say it: where there are no threads, those of a group take
-    turns from barrier to barrier."""
+    """The program in a form that a language supports: without threads, those of a group run in turn
+    from barrier to barrier.
+    """
     waits = any(node.op.kernel is BARRIER for node in program.body)
     return as_loops(program) if waits and not language.threads else program

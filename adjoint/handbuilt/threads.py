@@ -221,7 +221,7 @@ class _Piece:
         return node
 
     def take(self, acc: UOp) -> None:
-        """A register that lives longer than this piece: what it holds now."""
+        """An accumulator that outlives this piece: its present value."""
         if acc not in self.new:
             self.new[acc] = self.load(self.all.slots[acc])
         if self.loops_of(acc):

@@ -11,7 +11,7 @@ from adjoint.ir.dtype import DType
 
 
 class UOps(Enum):
-    """What a node of a hand-built graph is."""
+    """The kinds of nodes of a hand-built graph."""
 
     CONST = auto()
     DEFINE_GLOBAL = auto()

@@ -32,7 +32,7 @@ class WrittenKernel:
         self._home: dict[UOp, Block] = {}
 
     def put(self, *nodes: UOp) -> None:
-        """Append nodes; those that stand in an open block already are passed over."""
+        """Append nodes; those in an enclosing open block are skipped."""
         for node in nodes:
             if opens(node):
                 self._block = self._block.opened(node)
@@ -68,7 +68,7 @@ class WrittenKernel:
 
 
 def _behind_specials(root: Block) -> int:
-    """Where the index of a thread stands: at the top, in the order in which they are used."""
+    """The place of a thread's index: at the top, in the order of use."""
     at = 0
     for item in root.items:
         if isinstance(item, Block) or item.op.kernel is not THREAD:
@@ -78,7 +78,7 @@ def _behind_specials(root: Block) -> int:
 
 
 def cost_of(block: Block) -> int:
-    """About how many scalar operations one run of what is inside takes."""
+    """About how many scalar operations one run of the contents takes."""
     total = 0
     for item in block.items:
         if not isinstance(item, Block):

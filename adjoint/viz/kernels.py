@@ -67,8 +67,9 @@ def _how(subject: Subject, seconds: Sequence[float] | None) -> str:
 
 
 def call_of(subject: Subject, made: Compiled) -> Callable[[], Any] | None:
-    """Runs the program, on the values that a call would read, or on zeros; what a call would change
-    stays as it is. None if that might not end."""
+    """Runs the program, on the values that a call would read, or on zeros; state that a call would
+    change stays unchanged. None if that might not terminate.
+    """
     if subject.function is None or subject.member_of is not None or subject.elsewhere:
         return None  # members wait for one another
     if subject.buffers is None and _may_not_end(made.unit.main):

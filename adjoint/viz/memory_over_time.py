@@ -15,8 +15,9 @@ from adjoint.viz.source_lines import SourceLines
 
 
 def memory_of(plan: Schedule, lines: SourceLines) -> dict[str, Any]:
-    """Values of the arena as `[offset, bytes, first step, last step, type, place]`, what is outside
-    of it in bytes, and how much is alive at every step."""
+    """Values of the arena as `[offset, bytes, first step, last step, type, place]`, the bytes
+    outside of it, and the live bytes at every step.
+    """
     first, last, maker = _lifetimes(plan)
     held = []
     for number, slot in enumerate(plan.slots):

@@ -41,13 +41,14 @@ class _Noting(Partition):
 
 
 def leaf_layouts(leaves: Sequence[UOp], mesh: Mesh) -> dict[UOp, Sharding]:
-    """How what is given lies."""
+    """The shardings of the inputs."""
     return {leaf: leaf_sharding(leaf, mesh) for leaf in leaves}
 
 
 def layouts_of(roots: Sequence[UOp], given: Layouts, mesh: Mesh) -> Shown:
-    """The layout of every node down to what is given. Where there are several meshes, each has its
-    own nodes; what comes from another is whole until a SHARD has laid it out."""
+    """The sharding of every node down to the inputs. If there are several meshes, each has its own
+    nodes; a value from another is whole until a SHARD shards it.
+    """
     order = toposort(roots, stop=lambda n: n in given or is_known(n))
     leaves = dict(given) | leaf_layouts([n for n in order if is_known(n) and n not in given], mesh)
     images = dict(zip(order, expand(order, kept_whole), strict=True))
@@ -73,7 +74,7 @@ def _is_away(node: UOp, mesh: Mesh) -> bool:
 
 
 def _on_mesh(images: Mapping[UOp, UOp], leaves: Layouts, mesh: Mesh) -> Shown:
-    """The layouts of nodes, by the partition of what they are expanded to."""
+    """The shardings of nodes, by the partition of their expansions."""
     parameters = {leaf: _part_of(leaf, layout) for leaf, layout in leaves.items()}
     partition = _Noting(mesh, current_order(), parameters, given=leaves)
     try:
@@ -108,7 +109,7 @@ def _part_of(leaf: UOp, layout: Sharding) -> UOp:
 
 
 def layout_text(layouts: Sequence[Sharding]) -> str:
-    """`P('dp', None)`, `whole`; what is still to be joined behind it; of several results each."""
+    """`P('dp', None)`, `whole`; then any pending sum; of several results each."""
     texts = list(map(_text, layouts))
     return texts[0] if len(set(texts)) == 1 else f"({'; '.join(texts)})"
 
@@ -123,10 +124,10 @@ def _text(layout: Sharding) -> str:
 
 
 class Spoken:
-    """The collectives of what a member runs, each with the node of the traced graph that it is for.
+    """The collectives that a member runs, each with its node of the traced graph.
 
-    A collective keeps the place of its node; of several nodes of one place it is the one of whose
-    value a member has as much as it sends, in the order of both.
+    A collective keeps the origin of its node; among several nodes with one origin it belongs to the
+    one of whose value a member has as many bytes as it sends, in the order of both.
     """
 
     def __init__(self, order: Sequence[UOp], layouts: Shown):
@@ -153,7 +154,7 @@ class Spoken:
         return found
 
     def _is_sent(self, node: UOp, collective: UOp) -> bool:
-        """Whether a member has of the node what it sends."""
+        """Whether a member's part of the node is what it sends."""
         given, layouts = collective.src[0], self._layouts.get(node, ())
         if len(layouts) != 1 or isinstance(node.dtype, tuple):
             return False

@@ -90,7 +90,7 @@ class NodeTable:
         return ", ".join(shown)[:LONGEST]
 
     def _layout(self, node: UOp) -> str:
-        """How a value lies on its mesh, of which nothing is said where there is none."""
+        """The sharding of a value, empty if it is on no mesh."""
         found = self.layouts.get(node)
         if found is None and isinstance(node.device, Sharding) and (not node.src or is_known(node)):
             found = (leaf_sharding(node, node.device.mesh),)
@@ -99,7 +99,7 @@ class NodeTable:
     # ---- what is inside
 
     def _body(self, node: UOp) -> int:
-        """The number of what a node opens to, -1 if it is one op."""
+        """The number of the body of a node, -1 if it is one op."""
         functions = functions_in(node)
         composite = node.op.kind == "composite"
         if not (functions or composite) or self._depth >= DEEPEST:
@@ -178,7 +178,7 @@ def _kind(node: UOp) -> str:
 
 
 def _moves(node: UOp) -> bool:
-    """Whether the result is elsewhere than what it is made of."""
+    """Whether the result is on another device than its operands."""
     return bool(node.src) and node.device != node.src[0].device
 
 

@@ -44,7 +44,7 @@ def html(data: dict[str, Any], title: str) -> str:
 
 
 def policy() -> str:
-    """What the page may do: run its own scripts, and nothing else."""
+    """The policy of the page: it may run its own scripts, and nothing else."""
     scripts = " ".join(f"'{_hash(text)}'" for text in (static(LIBRARY), _program()))
     return (
         f"default-src 'none'; script-src {scripts}; style-src '{_hash(static(STYLE))}'; "

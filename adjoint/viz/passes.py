@@ -42,7 +42,7 @@ class Compiled:
 
 
 def compiled(subject: Subject, table: NodeTable) -> Compiled | None:
-    """Every pass of a subject; None if nothing compiles it."""
+    """Every pass of a subject; None if no backend compiles it."""
     if subject.function is None or subject.backend is None:
         return None
     backend = load_backend(subject.backend or "cpu")
@@ -105,7 +105,7 @@ class _Writer:
         return _lines("\n".join(map(show, programs)))
 
     def work(self, work: Work) -> dict[str, Any]:
-        """A piece of work: what it computes, what it reads, how, and why so."""
+        """A piece of work: what it computes, what it reads, how, and why."""
         inside = [] if work.group is None else nodes_of(work.group)
         found: dict[str, Any] = {
             "kind": work.kind,
@@ -119,8 +119,9 @@ class _Writer:
         return found
 
     def rules(self, firings: Sequence[Firing]) -> list[list[Any]]:
-        """The rules that applied: `[name, how often, what it says, where]`, of each place the
-        node's place, its number, what it was and what it became."""
+        """The rules that applied: `[name, count, equation, where]`, for each place the node's site,
+        its number, the node before and the node after.
+        """
         found: dict[str, list[Any]] = {}
         for firing in firings:
             rule = firing.rule

@@ -22,7 +22,7 @@ _LETTER, _SMALL = 7.3, 6.7  # widths of letters
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node of a picture: what stands in it, and what it is."""
+    """A node of a picture: its text, and its kind."""
 
     title: str
     note: str
@@ -60,7 +60,7 @@ def _box(graph: Mapping[str, Any], row: list[Any], result: bool) -> Box:
 
 
 def svg(graph: Mapping[str, Any]) -> str:
-    """The graph, left to right, as a drawing that needs nothing else."""
+    """The graph, left to right, as a self-contained drawing."""
     boxes, edges = boxes_of(graph)
     widths = [max(len(b.title) * _LETTER, len(b.note) * _SMALL) + 16 for b in boxes]
     places, width, height = placed(widths, edges)

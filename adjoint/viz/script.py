@@ -62,7 +62,7 @@ def _size(subject: Subject) -> int:
 
 @contextmanager
 def collecting() -> Iterator[Collected]:
-    """What is computed inside is collected, with a place for every node."""
+    """Collects everything that is computed inside, with a site for every node."""
     with looking() as scopes:
         found, before = Collected(scopes), watch.collector
         watch.collector = found

@@ -59,6 +59,6 @@ class SourceLines:
 
 
 def _shown(path: str) -> str:
-    """A path from the working directory if it lies there, else the file's name."""
+    """A path relative to the working directory if it is inside, else the file's name."""
     here = os.getcwd() + os.sep
     return path.removeprefix(here) if path.startswith(here) else os.path.basename(path)

@@ -81,8 +81,9 @@ def of_function(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
 
 
 def _lay_out(subject: Subject, leaves: dict[UOp, Sharding], mesh: Mesh) -> None:
-    """On a mesh: what one of its members runs, and how every value lies there. Where a graph is on
-    several meshes, there is no such thing for all of it."""
+    """On a mesh: the program of one member, and the sharding of every value. For a graph on several
+    meshes there is no such program.
+    """
     subject.backend, subject.buffers, subject.member_of = None, None, mesh
     subject.layouts, subject.function = layouts_of(subject.roots, leaves, mesh), None
     if not any(map(crosses, toposort(subject.roots, stop=leaves.__contains__))):
@@ -110,7 +111,7 @@ def of_trace(compiled: Compiled, scopes: Scopes | None = None) -> Subject:
 
 
 def _lay_out_trace(subject: Subject, sides: Any) -> None:
-    """The same of a trace on a mesh, whose nodes are on no device any more."""
+    """The same for a trace on a mesh, whose nodes have no device any more."""
     graph = getattr(getattr(sides, "program", None), "graph", None)
     if graph is not None and subject.function is not None:
         leaves = dict(zip(subject.function.inputs, graph.leaves, strict=False))
@@ -124,7 +125,7 @@ def _name_of(backend: Any) -> str:
 
 
 def of_tensor(*tensors: Tensor) -> Subject:
-    """Tensors that may not be computed yet: the graph below them, down to what is known."""
+    """Tensors that may not be computed yet: the graph below them, down to known values."""
     return of_nodes([t.uop for t in tensors], "tensor", "lazy tensor")
 
 
@@ -229,7 +230,7 @@ def argument_names(
 
 
 class _Names:
-    """Names of what a trace reads and makes."""
+    """Names of the inputs and results of a trace."""
 
     def __init__(self, arguments: Sequence[str], tensors: Mapping[int, str]):
         self.arguments, self.tensors = arguments, tensors

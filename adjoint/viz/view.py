@@ -145,13 +145,13 @@ def view(
     device: str | None = None,
     shape: Any = None,
 ) -> Any:
-    """Look inside: a page with the graph of a tensor, a function for arguments, a jitted function
+    """The viewer: a page with the graph of a tensor, a function for arguments, a jitted function
     (its traces if there are no arguments, the last one first), a trace, a Core module or its file;
     or the table of a model's parameters, or of a checkpoint's; or the timeline of a profile.
 
     The page is written to `path`, or opened in a browser if there is none, or shown by the notebook
     that runs this; `show=False` does none of it: `.html()`, `.save(path)`, `.json()`. `device`
-    shows what it would be on another device, `"GPU"` where there is none. A tensor and sizes are
+    shows the program for another device, `"GPU"` even without one. A tensor and sizes are
     `Tensor.view`: the tensor in another shape.
     """
     if shape is not None or (args and _are_sizes(x, args)):
@@ -165,7 +165,7 @@ def view(
 
 
 def view_of(x: Any, args: Sequence[Any], device: str | None = None) -> View:
-    """The page of something; E2001 if it is nothing that one can look into."""
+    """The page of an object; E2001 if the viewer cannot show it."""
     if isinstance(x, (str, os.PathLike)):
         return _of_file(os.fspath(x), device)
     if isinstance(x, profile):
@@ -214,7 +214,7 @@ def _given(shape: Any) -> dict[str, Any]:
 
 
 def subject_of(x: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Subject:
-    """What to look at; E2001 if it is nothing that has a graph."""
+    """The subject of a page; E2001 for an object without a graph."""
     match x:
         case Tensor():
             return of_tensor(x, *args)

@@ -21,12 +21,12 @@ class Multiples:
         self._counters: dict[UOp, int] = {}
 
     def assume(self, counter: UOp, multiple: int) -> None:
-        """What the counter of a loop is a multiple of in the turn that is being written."""
+        """Sets a divisor of a loop's counter in the iteration that is being written."""
         self._counters[counter] = multiple or _MOST
         self._known.clear()
 
     def of(self, node: UOp) -> int:
-        """A number that divides what the node is in the first lane of a thread."""
+        """A divisor of the node's value in the first lane of a thread."""
         found = self._known.get(node)
         if found is None:
             found = self._known[node] = min(gcd(self._find(node), _MOST), _MOST)

@@ -22,8 +22,9 @@ _LOWER = "llvm.nvvm.read.ptx.sreg.lanemask.lt"
 
 
 def counted_up(w: Writer, buffer: str, index: str, size: int) -> str:
-    """What this thread counts: what was there, and the lower threads with the same index. The
-    first of them stores what there is after all."""
+    """This thread's count: the previous one, plus the lower threads with the same index. The first
+    of them stores the final count.
+    """
     alike = alike_threads(w, index, (size - 1).bit_length())
     before = bits_of(w, w.emit(f"and i32 {alike}, {lower_threads(w)}"))
     cell = _cell(w, buffer, index)
@@ -92,5 +93,5 @@ def bits_of(w: Writer, mask: str) -> str:
 
 
 def wait(w: Writer) -> None:
-    """What the threads of the warp wrote to scratch until here is there."""
+    """A barrier of the warp: previous writes of its threads to scratch are visible afterwards."""
     w.effect(w.call("void", "llvm.nvvm.bar.warp.sync", _ALL))

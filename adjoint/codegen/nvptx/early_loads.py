@@ -15,8 +15,9 @@ _MOST = 16  # turns, whose loads registers hold
 
 
 def early_nodes(block: Block, size: int, fixed: Collection[UOp]) -> list[UOp]:
-    """The nodes of a turn that are computed before any turn goes on: loads, and what they need;
-    none where that would gain nothing, or change something."""
+    """The nodes of an iteration that are computed before any iteration continues: loads, and their
+    operands; none if that would gain nothing, or change something.
+    """
     items = block.items
     if not 1 < size <= _MOST or any(isinstance(item, Block) for item in items):
         return []
@@ -30,7 +31,7 @@ def early_nodes(block: Block, size: int, fixed: Collection[UOp]) -> list[UOp]:
 
 
 def _with_sources(nodes: list[UOp], loads: list[UOp]) -> list[UOp]:
-    """The loads and what they need of the nodes; none if that is a running value."""
+    """The loads and their operands among the nodes; none if one is a running value."""
     needed = set(loads)
     for node in reversed(nodes):
         if node in needed:

@@ -79,8 +79,9 @@ def _turns(program: LoopProgram, together: int) -> int:
 
 
 def _pieces_of_a_thread(program: LoopProgram) -> int:
-    """Several where it waits for an index before it can load what is there: for all as long as for
-    one. Two where it computes long, if registers hold them: one is loaded meanwhile."""
+    """Several if it waits for an index before a load: one latency covers all. Two if it computes
+    for long, if registers suffice: one loads meanwhile.
+    """
     if sum(n.op.kernel in (RANGE, IF) for n in program.body) > 1:
         return 1
     loads = [n for n in program.body if n.op.kernel is LOAD]
@@ -94,7 +95,7 @@ def _pieces_of_a_thread(program: LoopProgram) -> int:
 
 
 def read_geometry(source: Source) -> Geometry:
-    """What the text of a kernel says."""
+    """The geometry in the text of a kernel."""
     found = _READ.search(source.text)
     assert found is not None, source.name
     return Geometry(*(int(part.split()[1]) for part in found[1].split(",")))

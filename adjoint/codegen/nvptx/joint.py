@@ -21,14 +21,14 @@ def rows_of(count: int) -> int:
 
 
 class Table:
-    """The parameter of a kernel with so many arguments, and what a block reads of it."""
+    """The parameter of a kernel with this many arguments, and a block's reads of it."""
 
     def __init__(self, w: Writer, count: int):
         self.w, self.count, self.rows = w, count, rows_of(count)
         self.kind = f"[{self.rows} x [{count + 2} x i64]]"
 
     def parameter(self) -> str:
-        """As it stands in the head of the kernel."""
+        """The parameter in the signature of the kernel."""
         return f"ptr byval({self.kind}) align 8 %table"
 
     def read(self, buffers: int, block: str) -> str:

@@ -103,7 +103,7 @@ def _mark(place: Place) -> str:
 
 
 def _kept_inside(w: Writer, index: str, held: str | None) -> str:
-    """The index, 0 where the gate is shut."""
+    """The index, 0 if the bounds check fails."""
     return index if held is None else w.emit(f"select i1 {held}, i64 {index}, i64 0")
 
 
@@ -111,8 +111,9 @@ def _kept_inside(w: Writer, index: str, held: str | None) -> str:
 
 
 def _aligned(dtype: DType, place: Place, lanes: int) -> int:
-    """Bytes that the address of the first lane is a multiple of, as far as it matters: of several,
-    as many as they are; of one, as those are that LLVM may put it together with."""
+    """The alignment of the first lane's address in bytes, as far as it matters: for several lanes,
+    up to their total size; for one, up to the size of accesses that LLVM may merge it with.
+    """
     whole = dtype.itemsize * lanes if lanes > 1 else _WIDEST
     known = dtype.itemsize * place.multiple
     return min(known & -known, _WIDEST, whole & -whole)
@@ -205,7 +206,7 @@ def _index(w: Writer, index: Value, lane: int) -> str:
 
 
 def _lane_mask(w: Writer, gate: Value | None) -> str | None:
-    """The lanes that run and whose gate holds; None: all."""
+    """The active lanes whose bounds check holds; None: all."""
     if gate is None:
         return w.mask
     held = w.spread(gate, "i1")
@@ -213,7 +214,7 @@ def _lane_mask(w: Writer, gate: Value | None) -> str | None:
 
 
 def _any_lane(w: Writer, gate: Value | None) -> str | None:
-    """Whether the gate holds in any lane that runs; where one lane is a thread, in that."""
+    """Whether the bounds check holds in any active lane; if one lane is a thread, in that."""
     mask = w.mask if w.lanes == 1 else None
     if gate is None:
         return mask

@@ -26,7 +26,7 @@ _HIGHER = "llvm.nvvm.read.ptx.sreg.lanemask.gt"
 def summed_up(
     w: Writer, buffer: str, index: str, size: int, given: tuple[str, DType], opened: str | None
 ) -> None:
-    """Each thread's number is added to its place, if its gate is open."""
+    """Adds each thread's number to its place, if its bounds check holds."""
     alike = alike_threads(w, index, (size - 1).bit_length())
     if opened is not None:
         alike = w.emit(f"and i32 {alike}, {ballot(w, opened)}")

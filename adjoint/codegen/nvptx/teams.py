@@ -128,7 +128,9 @@ class TeamRenderer(ThreadRenderer):
         return lanes // self.own_lanes(lanes)
 
     def barrier(self) -> None:
-        """All threads of the team have done what comes before; once, where nothing came since."""
+        """All threads of the team have reached this point; omitted if nothing came since the last
+        one.
+        """
         w = self.w
         if self.team > WARP:
             text = w.call("void", "llvm.nvvm.barrier0")
@@ -222,8 +224,9 @@ class TeamRenderer(ThreadRenderer):
             self.barrier()
 
     def is_by_warps(self, block: Block) -> bool:
-        """Whether turns of a loop hand on nothing but what each warp counts or sums, which has its
-        order: other scratch is only read, or written where a count says, which no other does."""
+        """Whether iterations of a loop pass on only what each warp counts or sums, in its order:
+        other scratch is only read, or written at places given by a count, at which no other writes.
+        """
         nodes = [n for n in block.nodes() if _memory_of(n) in self.exchanged]
         counts = {n for n in nodes if n.op.kernel is COUNT}
         stores = [n for n in nodes if n.op.kernel is STORE]
@@ -307,8 +310,9 @@ class TeamRenderer(ThreadRenderer):
         return super().halved(acc, Join(join.op, own))
 
     def halved_by_warps(self, acc: UOp, join: Join) -> Value:
-        """The largest or smallest, whose order does not matter: of each thread, of its warp, and
-        of all warps at last, which by then have one value each."""
+        """The maximum or minimum, whose order does not matter: of each thread, of its warp, and
+        finally of all warps, which by then have one value each.
+        """
         w, warps = self.w, self.active(join.lanes) // WARP
         name, lanes = self.value[acc].name, self.own_lanes(join.lanes)
         while lanes > 1:
@@ -390,7 +394,7 @@ def _memory_of(node: UOp) -> UOp | None:
 
 
 def _written_and_read(program: LoopProgram) -> set[UOp]:
-    """Memory by way of which threads may tell one another something."""
+    """Memory through which threads may communicate."""
     nodes = [node for node in program.body if node.op.kernel in _ACCESSES]
     read = {node.src[0] for node in nodes if node.op.kernel is not STORE}
     return read & {node.src[0] for node in nodes if node.op.kernel is not LOAD}

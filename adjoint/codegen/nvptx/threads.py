@@ -170,7 +170,7 @@ class ThreadRenderer(Renderer):
         return super().compute(node, operands)
 
     def inverse(self, node: UOp, operand: Value) -> Value:
-        """1 / x, where that needs no look at the ends of the range."""
+        """1 / x, if that needs no test for extreme exponents."""
         if operand.stride is None:
             x, lanes = self.w.vector(operand, node.dtype), self.w.lanes
             return Value(inverse_of(self.w, x, lanes), None, self.w.level)

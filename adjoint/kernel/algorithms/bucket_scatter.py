@@ -198,7 +198,9 @@ class BucketLoops:
 
 
 class _BucketEnds(ScatterEnds):
-    """From indices to buckets: what is ordered is a cell of a bucket, and the number itself."""
+    """From indices to buckets: the sort key is a cell of a bucket, the payload the number
+    itself.
+    """
 
     def __init__(self, scatter: Scatter, places: Places) -> None:
         super().__init__(scatter)
@@ -226,7 +228,7 @@ class _BucketEnds(ScatterEnds):
 
 
 def by_buckets(s: Scatter, target: Target, team: Team) -> AlgorithmSteps:
-    """The kernels of a scatter that goes by buckets."""
+    """The kernels of a scatter that uses buckets."""
     steps, places = RadixSteps(s.node, target, s.first_scratch), Places(s.places)
     s.sorted, s.order = steps.memory(dtypes.uint16, s.count), steps.memory(dtypes.int32, s.count)
     s.carried = True

@@ -82,5 +82,5 @@ class Places:
 
 
 def summed_as(dtype: DType) -> DType:
-    """The dtype that sums have in scratch: whole numbers of any width wrap around alike."""
+    """The dtype of sums in scratch: integers of any width wrap around alike."""
     return held(dtype) if dtype.is_float else dtypes.uint32

@@ -95,7 +95,7 @@ def lanes_for(extent: int, dtype: DType, target: Target) -> int:
 
 
 class Loops:
-    """The kernel so far. Buffers are numbered in the order they are asked for."""
+    """The kernel under construction. Buffers are numbered in the order of their first use."""
 
     def __init__(self, index_dtype: DType = dtypes.int64) -> None:
         self.index_dtype = index_dtype
@@ -160,7 +160,7 @@ class Loops:
         self.leave()
 
     def enter(self, node: UOp) -> None:
-        """Open a loop or a condition, behind what it needs."""
+        """Open a loop or a condition, behind its operands."""
         for source in node.src:
             self.place(source)
         self._open.append(node)
@@ -198,7 +198,7 @@ class Loops:
         return self.here(OPS["phi"](register, value, *loops))
 
     def here(self, node: UOp) -> UOp:
-        """A node that stays where it is written, behind what it needs: a load, a store, a PHI."""
+        """A node that stays where it is written, behind its operands: a load, a store, a PHI."""
         for source in node.src:
             self.place(source)
         if node.op.kernel is PHI:
@@ -206,7 +206,9 @@ class Loops:
         return self._put(node, len(self._open))
 
     def place(self, node: UOp) -> int:
-        """Put a value and what it needs where they belong; how many scopes are around it."""
+        """Put a value and its operands into their scopes; returns the number of enclosing
+        scopes.
+        """
         level = self._level.get(node)
         if level == _ENDED:
             raise InternalError(f"{node} was computed in a loop that has ended")

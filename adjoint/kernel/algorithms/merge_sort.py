@@ -78,7 +78,7 @@ class MergeLoops(TileLoops):
         self._store(row, pairs[0])
 
     def _key(self, row: UOp, k: UOp) -> UOp:
-        """The key of an element, as it is compared; the largest, where there is none."""
+        """The key of an element for comparisons; the largest key beyond the end."""
         rows = self.rows
         inside = self._is_inside(k)
         key = self.ends.first(self, row, k, inside)

@@ -34,7 +34,7 @@ _ROOM = 1 << 20  # that indices may go beyond the end
 
 
 class Rows(NamedTuple):
-    """What is sorted: rows of n entries, with keys of so many bits."""
+    """The rows to sort: rows of n entries, with keys of this many bits."""
 
     rows: int
     n: int
@@ -91,7 +91,7 @@ class Ends:
         raise NotImplementedError
 
     def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
-        """What goes with the key of element k: where it stands."""
+        """The payload of element k: its original place."""
         return k.cast(dtypes.int32)
 
 
@@ -161,7 +161,7 @@ class TileLoops:
         return (t // WARP) * (WARP * self.rows.steps) + step * WARP + t % WARP
 
     def count_at(self, row: UOp, digit: UOp, tile: UOp) -> UOp:
-        """Where the count of a digit in a tile lies."""
+        """The place of the count of a digit in a tile."""
         rows = self.rows
         return (row * self.radix + digit) * rows.tiles + tile
 
@@ -184,8 +184,9 @@ class CountLoops(TileLoops):
 
 
 class WarpCounts:
-    """What the warps of a team count in a tile: how often a digit occurs, and from that where the
-    next entry with the digit goes."""
+    """The counts of a team's warps for a tile: how often a digit occurs, and from that the place of
+    the next entry with the digit.
+    """
 
     def __init__(self, loops: Loops, digits: int, threads: int = THREADS) -> None:
         self.loops, self.digits = loops, max(digits, 2 * GROUP)
@@ -203,8 +204,9 @@ class WarpCounts:
             self.loops.store(self.counts, cell, number(0, dtypes.int32))
 
     def add_up(self, begin: Callable[[UOp, UOp], None] | None = None) -> None:
-        """From how often a digit occurs to where its first entry goes: behind lower digits, and
-        lower warps; `begin` is told where each digit begins."""
+        """From the counts of digits to the places of their first entries: behind lower digits, and
+        lower warps; `begin` is called with the start of each digit.
+        """
         loops, digits, (totals, before, groups) = self.loops, self.digits, self.sums
         zero, lanes = number(0, dtypes.int32), min(digits, self.threads)
         with loops.loop(digits, lanes) as digit:
@@ -270,7 +272,7 @@ class MoveLoops(TileLoops):
             self._put(row, offset + place, key, at)
 
     def _is_given(self) -> bool:
-        """Whether what goes with a key is in memory, and not just where it stands."""
+        """Whether the payload of a key is in memory, and not just its place."""
         return self.round > 0 or type(self.ends).payload is not Ends.payload
 
     def _payload(self, row: UOp, k: UOp) -> UOp:
@@ -306,7 +308,7 @@ class RadixSteps(ScanSteps):
     """The kernels of a sort; `begin` is the place of the first scratch in the list of buffers."""
 
     def sort(self, rows: Rows, ends: Ends) -> int:
-        """All rounds; the place of what lies before each count of the last one."""
+        """All rounds; the buffer of the totals before each count of the last one."""
         size = rows.rows * rows.n
         pairs = [
             (self.memory(rows.kind, size), self.memory(dtypes.int32, size))

@@ -48,7 +48,7 @@ def running(node: UOp) -> DType:
 
 
 def neutral(op: str, dtype: DType) -> Any:
-    """The value that changes nothing: for sums -0.0, since 0.0 + -0.0 is 0.0."""
+    """The neutral element: for sums -0.0, since 0.0 + -0.0 is 0.0."""
     if op == "add":
         return -0.0 if dtype.is_float else 0
     if op == "mul":
@@ -64,10 +64,11 @@ def combined(op: str, a: UOp, b: UOp) -> UOp:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scan:
-    """What is scanned: `n` elements apart by `inner`, `outer` times; `part` of them by a kernel.
+    """The data to scan: `n` elements with stride `inner`, `outer` times; a kernel scans `part` of
+    them.
 
     Results are elements, or with `totals` the values of whole parts; with `before` an element does
-    not count itself. `based`: what comes before each part is given.
+    not count itself. `based`: the total before each part is an input.
     """
 
     op: str
@@ -106,7 +107,7 @@ class Scan:
         return number(neutral(self.op, self.kind), self.kind)
 
     def at(self, outer: UOp, k: UOp, column: tuple[tuple[UOp, int], ...] = ()) -> UOp:
-        """Where element k of a row lies, counted in the direction of the scan."""
+        """The index of element k of a row, counted in the direction of the scan."""
         along = self.n - 1 - k if self.reverse else k
         return index_sum((outer, self.n * self.inner), (along, self.inner), *column)
 

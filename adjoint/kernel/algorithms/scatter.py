@@ -36,7 +36,7 @@ _INDEX_LIMIT = 1 << (_INDEX_BITS - 1)
 
 
 def flag_code(axis: int, index: UOp) -> UOp:
-    """What the flag cell holds for a bad index along an axis: never 0.
+    """The flag code of a bad index along an axis: never 0.
 
     An index beyond ±2**55 is reported as that.
     """
@@ -47,7 +47,7 @@ def flag_code(axis: int, index: UOp) -> UOp:
 
 
 def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
-    """A loaded index as int64, and whether it lies inside."""
+    """A loaded index as int64, and whether it is in range."""
     if index.dtype is dtypes.uint64:
         return index.cast(dtypes.int64), index < extent
     wide = index.cast(dtypes.int64)
@@ -180,7 +180,7 @@ class _Scatter:
         return index_sum(*terms), every, codes
 
     def update_at(self, position: UOp, u: UOp, block: UOp, lane: UOp) -> UOp:
-        """Where the update for this position stands: the axes that are not indexed, in order."""
+        """The index of the update for this position: the axes that are not indexed, in order."""
         layout = self.layout
         rest = tuple(layout.shape[a] for a in layout.others)
         *at, _ = split(position, layout.sizes)
@@ -199,9 +199,10 @@ class _Scatter:
 
 
 def read_by(node: UOp, target: Target) -> tuple[UOp, ...]:
-    """The operands of an algorithm that it reads from memory: what is scattered to may be a number
-    everywhere, which the kernel writes itself; teams that have buckets count negative indices from
-    the end themselves."""
+    """The operands that an algorithm reads from memory. If the target of a scatter is one number
+    everywhere, the kernel writes it itself; teams with buckets count negative indices from the end
+    themselves.
+    """
     starts = type(node.op.kernel) is Algorithm and node.op.kernel.name == "scatter"
     alone = starts and is_constant(node.src[0]) and node.src[0] not in node.src[1:]
     read = node.src[1:] if alone else node.src

@@ -18,7 +18,7 @@ from adjoint.target import Target
 
 
 class Scatter:
-    """What is scattered where, and the places of buffers in the list of all."""
+    """The updates and destinations of a scatter, and the places of buffers in the list of all."""
 
     def __init__(self, node: UOp, target: Target) -> None:
         x, *indices, updates = node.src
@@ -78,7 +78,9 @@ class ScatterEnds(Ends):
         return every.where(place, self.scatter.places)
 
     def place(self, tile: TileLoops, k: UOp, inside: UOp) -> tuple[UOp, UOp]:
-        """Where update k goes, and whether all of its indices are good; a bad one is told."""
+        """The destination of update k, and whether all of its indices are valid; a bad one sets the
+        flag.
+        """
         s, place, every = self.scatter, number(0, dtypes.int32), None
         safe = inside.where(k, 0)
         for i, (axis, extent) in enumerate(zip(s.node.arg.axes, s.extents, strict=True)):

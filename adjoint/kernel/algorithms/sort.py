@@ -29,7 +29,7 @@ _UNUSED_BITS = {dtypes.bfloat16: 16, dtypes.float16: 13}  # at the end of the va
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Order:
-    """The integers that stand for the elements of a dtype: ordered the same."""
+    """The integers that represent the elements of a dtype in the same order."""
 
     dtype: DType  # of the elements
     descending: bool
@@ -71,8 +71,9 @@ class Order:
         return ((key.cast(dtypes.int64) - self.lowest) >> self.unused).cast(self.kind)
 
     def value(self, raised: UOp) -> tuple[UOp, UOp | None] | None:
-        """The element of such an integer, and whether others have the same; None if it cannot be
-        told from the integer."""
+        """The element of such an integer, and whether other elements have the same; None if the
+        integer does not determine it.
+        """
         if self.bits != self.kind.bits:
             return None
         key = raised ^ self.kind.min
@@ -91,7 +92,7 @@ class Order:
         return value.cast(self.kind)
 
     def _float(self, value: UOp) -> UOp:
-        """Bits as sign and magnitude, turned into an integer; both zeros are 0."""
+        """Bits as sign and magnitude, converted to an integer; both zeros are 0."""
         value = value.cast(dtypes.float64 if self.dtype.itemsize == 8 else dtypes.float32)
         bits, most = value.bitcast(self.kind), number(self.kind.max, self.kind)
         turned = bits ^ ((bits >> (self.kind.bits - 1)) & most)

@@ -81,7 +81,7 @@ class TeamScan(ScanLoops):
     # ---- memory, by neighbouring threads: a thread's block of sixteen is apart from the next
 
     def _read(self, first: UOp) -> None:
-        """The elements of the part in scratch, if that holds them and what is made of them."""
+        """The elements of the part in scratch, if they and their results fit there."""
         scan, size = self.scan, self.threads * (GROUP + _APART)
         kinds = list(dict.fromkeys((scan.given, scan.result)))
         fits = size * sum(kind.itemsize for kind in kinds) <= _BYTES
@@ -143,7 +143,7 @@ class TeamScan(ScanLoops):
                 loops.store(totals, _spot(t), total)
 
     def _element_of(self, k: UOp, t: UOp, i: UOp) -> _Element:
-        """Element i of block t: in scratch, or where it lies."""
+        """Element i of block t: from scratch, or from memory."""
         if not self.staged:
             at, gate = self.scan.at(self.outer, k), self._gate(k)
             put = partial(self.loops.store, self.out, at, gate=gate)
@@ -207,7 +207,7 @@ def _padded(count: int) -> int:
 
 
 def _spot(place: UOp) -> UOp:
-    """Where a total lies in scratch: those that threads read at once are in different banks."""
+    """The place of a total in scratch: totals that threads read at once are in different banks."""
     return place + place // GROUP
 
 

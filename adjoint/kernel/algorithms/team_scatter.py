@@ -135,7 +135,7 @@ class _Apply:
 
 
 class _ApplyFew(_Apply):
-    """The kernel in which every place looks at all updates."""
+    """The kernel in which every place checks all updates."""
 
     def define(self) -> None:
         buffer = self.loops.buffer
@@ -166,13 +166,13 @@ class _ApplyFew(_Apply):
             return self.loops.update(register, here.where(after, register), u)
 
     def _found(self, u: UOp) -> list[tuple[UOp, tuple[UOp, UOp]]]:
-        """The indices of an update: as it is, as int64, and whether it lies inside."""
+        """The indices of an update: unchanged, as int64, and whether it is in range."""
         loaded = [self.loops.load(buffer, u) for buffer in self.indices]
         return [(x, checked(x, n)) for x, n in zip(loaded, self.s.extents, strict=True)]
 
 
 def _few(s: Scatter) -> AlgorithmSteps | None:
-    """One kernel, if every update has a thread that looks at its indices."""
+    """One kernel, if there is a thread per update to check its indices."""
     if s.places * prod(s.layout.sizes) < s.count:
         return None
     given = () if s.x is None else (1,)

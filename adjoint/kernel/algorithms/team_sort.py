@@ -41,7 +41,7 @@ class _SortEnds(Ends):
             tile.buffer(name, dtype, self.x.size, place, True)
 
     def _at(self, row: UOp, k: UOp) -> UOp:
-        """Where element k of a row lies."""
+        """The index of element k of a row."""
         if self.inner == 1:
             return row * self.n + k
         outer, inside = row // self.inner, row % self.inner
@@ -59,8 +59,9 @@ class _SortEnds(Ends):
             tile.loops.store(tile.named["values"], there, self._value(tile, row, key, at), inside)
 
     def _value(self, tile: TileLoops, row: UOp, key: UOp, at: UOp) -> UOp:
-        """The element of an entry: what its key stands for, or as it lies in memory where several
-        elements have one key."""
+        """The element of an entry: decoded from its key, or read from memory if several elements
+        have one key.
+        """
         known = self.order.value(key)
         at = at.cast(tile.rows.places)
         safe = at if self.n % tile.rows.tile == 0 else (at < self.n).where(at, 0)

@@ -148,8 +148,9 @@ class _Queries(Frame):
 
 
 class _Keys(Frame):
-    """dk and dv: k and v stay, q and g go by, of all heads that share them. Everything is turned:
-    rows are keys, columns are queries."""
+    """dk and dv: k and v stay, q and g stream past, of all heads that share them. Everything is
+    transposed: rows are keys, columns are queries.
+    """
 
     stays, goes = ("k", "v"), ("q", "g")
     registers: ClassVar = Frame.registers | {2: (24, 240)}  # totals of four products
@@ -203,7 +204,7 @@ class _Keys(Frame):
         )
 
     def _vector(self, which: int, at: Value) -> Value:
-        """Where lse or delta of a turn is."""
+        """The address of lse or delta for an iteration."""
         text = self.text
         size = 4 * self.shape.columns
         stage = text.integer("and", at, STAGES - 1)
@@ -270,7 +271,7 @@ class _Keys(Frame):
         return found
 
     def _hidden(self, scores: Values, start: Value) -> Values:
-        """-inf where the key comes later than the query."""
+        """-inf if the key comes later than the query."""
         text = self.text
         first = text.add(start, self.pair)
         places = [text.sub(row, first) for row in self.rows]

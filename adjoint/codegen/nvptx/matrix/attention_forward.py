@@ -36,7 +36,7 @@ class _Forward(Frame):
     backwards = True  # rows that see many keys first
 
     def counted(self) -> None:
-        """Tiles of keys that the item looks at; how many of them, from the last on, are cut."""
+        """Tiles of keys that the item reads; how many of them, from the last on, are masked."""
         text, columns = self.text, self.shape.columns
         self.turns, self.cut = text.up(self.keys, columns), constant(1)
         if self.shape.causal:
@@ -46,7 +46,7 @@ class _Forward(Frame):
             self.cut = text.most(constant(1), text.sub(self.turns, whole))
 
     def _start(self, turn: Value) -> Value:
-        """The first key of a turn: from the last tile to the first."""
+        """The first key of an iteration: from the last tile to the first."""
         text = self.text
         return text.mul(text.sub(text.sub(self.turns, 1), turn), self.shape.columns)
 
@@ -138,12 +138,12 @@ class _Forward(Frame):
         return weights, new_high, new_sums, scales
 
     def _seen(self, most: Value) -> Value:
-        """A row of which nothing is seen yet has weights of 0: not exp(-inf + inf)."""
+        """A row without visible keys so far has weights of 0: not exp(-inf + inf)."""
         empty = self.text.is_equal(most, constant(-inf, F32))
         return self.text.select(empty, constant(0.0, F32), most)
 
     def _most(self, values: Values, before: Value) -> Value:
-        """The maximum of a row, whose parts are in four threads."""
+        """The maximum of a row, which four threads share."""
         text = self.text
         most = text.fmax(joined(values, text.fmax), before)
         for distance in (1, 2):

@@ -37,8 +37,9 @@ _BARRIER = 8  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a kernel is made for: dtype and size of a head, whether later keys are hidden; how many
-    warpgroups compute, and how many keys (or queries, for their gradients) a tile has."""
+    """The parameters of a kernel: dtype and size of a head, whether later keys are hidden; how many
+    warpgroups compute, and how many keys (or queries, for their gradients) a tile has.
+    """
 
     dtype: str
     head: int
@@ -70,7 +71,7 @@ class Shape:
 
 
 def places_of(*names: str) -> tuple[str, ...]:
-    """The parameters that say where matrices lie: their first element, and their strides."""
+    """The parameters that describe matrices: their first element, and their strides."""
     axes = ("first", "batch", "head", "row")
     return tuple(f"{name}_{axis}" for name in names for axis in axes)
 
@@ -85,7 +86,9 @@ def parameters_of(
 
 
 class Frame:
-    """A kernel in the making. `stays` and `goes` name the matrices whose tiles stay or go by."""
+    """A kernel under construction. `stays` and `goes` name the matrices whose tiles stay or stream
+    past.
+    """
 
     stays: tuple[str, ...]
     goes: tuple[str, str]
@@ -178,7 +181,7 @@ class Frame:
         self.first = text.mul(tile, self.shape.rows)
 
     def counted(self) -> None:
-        """How many tiles go by for an item: `turns`."""
+        """How many tiles stream past for an item: `turns`."""
         raise NotImplementedError
 
     def rows_of(self, name: str, head: Value, count: Value) -> Rows:
@@ -196,8 +199,9 @@ class Frame:
     # ---- the warpgroup that copies
 
     def _copies(self) -> None:
-        """The first items of blocks are given; who is done takes the next, so that all blocks end
-        at about the same time."""
+        """Blocks start with given items; a block that is done takes the next, so that all blocks
+        end at about the same time.
+        """
         text = self.text
         text.registers(self.registers[self.shape.groups][0], more=False)
         self.is_first = text.compare("eq", self.place.thread, 0)
@@ -208,7 +212,7 @@ class Frame:
         self._reset()
 
     def _tell(self, item: Value, number: Value) -> None:
-        """When the tiles of the last item but one are not needed any more, the next one is said."""
+        """When the tiles of the last item but one are no longer needed, announces the next item."""
         self.items.wait_empty(number)
         self.text.put(item, self._slot(number), self.is_first)
 
@@ -247,7 +251,7 @@ class Frame:
         raise NotImplementedError
 
     def copy(self, which: int, turn: Value, at: Value) -> None:
-        """The tile that goes by at a turn of the item (the streams' turn `at`)."""
+        """The streamed tile of an iteration of the item (the streams' iteration `at`)."""
         raise NotImplementedError
 
     def copy_rows(self, rows: Rows, to: Value, tile: Tile, first: Value) -> None:
@@ -270,7 +274,7 @@ class Frame:
         text.repeat([constant(0), constant(0)], self._told, self._compute_item)
 
     def _told(self, values: Values) -> Value:
-        """Whether there is another item; its tiles that stay are there then."""
+        """Whether there is another item; its resident tiles are loaded then."""
         self.items.wait_full(values[0])
         self.item = self.text.got(self._slot(values[0]))
         return self._remain(self.item)
@@ -288,10 +292,10 @@ class Frame:
         return [text.add(self.now, 1), text.add(self.base, self.turns)]
 
     def begin(self) -> None:
-        """What a warpgroup does before its first item."""
+        """A warpgroup's work before its first item."""
 
     def compute(self) -> None:
-        """An item, whose tiles that stay are there."""
+        """An item, whose resident tiles are loaded."""
         raise NotImplementedError
 
     def release(self) -> None:
@@ -299,15 +303,15 @@ class Frame:
         self.items.used(self.now, self.place.leader)
 
     def used_up(self, which: int, turn: Value) -> None:
-        """The tile of a turn is not needed any more."""
+        """Releases the tile of an iteration."""
         self.streams[which].used(self.at(turn), self.place.leader)
 
     def at(self, turn: Value) -> Value:
-        """A turn of the item as one of the block."""
+        """An iteration of the item as one of the block."""
         return self.text.add(self.base, turn)
 
     def along_rows(self, stays: int, goes: int, turn: Value) -> Values:
-        """Begin the product of a tile that stays with one that goes by, along their columns."""
+        """Begin the product of a resident tile with a streamed one, along their columns."""
         text, stream, at = self.text, self.streams[goes], self.at(turn)
         stream.wait_full(at)
         right = text.rows_of(stream.address(at))
@@ -315,7 +319,7 @@ class Frame:
         return text.product(self.shape.columns, self.lefts[stays], right, list(steps))
 
     def along_columns(self, goes: int, turn: Value, totals: Values, left: Values) -> Values:
-        """Begin totals + left @ what goes by."""
+        """Begin totals + left @ the streamed tile."""
         text, stream, at = self.text, self.streams[goes], self.at(turn)
         right = text.columns_of(stream.address(at), stream.tile)
         steps = [(0, step) for step in steps_down(stream.tile)]
@@ -341,7 +345,8 @@ class Frame:
 
     def masked(self, scores: Values, start: Value, head: Value, turned: bool = False) -> Values:
         """-inf where the mask is false, of the thread's rows and columns from `start` on; `turned`:
-        rows are keys and columns are queries."""
+        rows are keys and columns are queries.
+        """
         text = self.text
         if not self.shape.mask:
             return scores
@@ -365,7 +370,7 @@ class Frame:
         return found
 
     def per_row(self, row: Value) -> Value:
-        """Where a number of a row lies, in bytes: plane after plane."""
+        """The place of a row's number, in bytes: plane after plane."""
         text = self.text
         plane = text.mul(text.wide(self.plane), text.wide(self.queries))
         return text.integer("shl", text.add(plane, text.wide(row)), 2)
@@ -377,8 +382,9 @@ class Frame:
             self._store_row(to, row, numbers, factor)
 
     def _store_row(self, to: Rows, row: Value, numbers: Values, factor: Value) -> None:
-        """Its numbers lie in pairs, eight apart; four threads hand them to one another so that each
-        writes eight side by side."""
+        """A row's numbers are in pairs, eight apart; four threads exchange them so that each writes
+        eight adjacent ones.
+        """
         text, lane = self.text, self.place.lane
         own = text.integer("and", lane, 3)
         there = text.compare("slt", row, to.count)

@@ -70,11 +70,11 @@ class Hopper(Text):
     # ---- barriers in shared memory
 
     def barrier_made(self, address: Value, count: int) -> None:
-        """A barrier that turns when so many have arrived."""
+        """A barrier that completes a phase after this many arrivals."""
         self.asm("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r", [address, constant(count)])
 
     def barriers_ready(self) -> None:
-        """All barriers are there, for all threads."""
+        """Makes all barriers visible to all threads."""
         self.asm("fence.mbarrier_init.release.cluster;", "~{memory}")
         self.asm("bar.sync 0;", "~{memory}")
 
@@ -88,7 +88,7 @@ class Hopper(Text):
         self.asm(text, "r,r,~{memory}", [address, number])
 
     def wait(self, address: Value, phase: Value) -> None:
-        """Until the barrier has turned to this phase."""
+        """Waits until the barrier has completed this phase."""
         text = (
             "{\n.reg .pred p;\nAGAIN:\n"
             "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n"
@@ -97,7 +97,7 @@ class Hopper(Text):
         self.asm(text, "r,r,~{memory}", [address, phase])
 
     def take_turn(self, number: Value) -> None:
-        """Wait until another warpgroup has said so."""
+        """Waits for the signal of another warpgroup."""
         self.asm(f"bar.sync $0, {2 * WARPGROUP};", "r,~{memory}", [number])
 
     def give_turn(self, number: Value) -> None:
@@ -148,25 +148,26 @@ class Hopper(Text):
         self.asm("cp.async.commit_group;", "~{memory}")
 
     def copies_done(self, pending: int) -> None:
-        """All groups but so many are there, for products too."""
+        """Waits until all but this many groups have arrived, for products too."""
         self.asm(f"cp.async.wait_group {pending};\nfence.proxy.async.shared::cta;", "~{memory}")
 
     # ---- products
 
     def described(self, address: Value, step: int, across: int) -> Value:
-        """What a product is told of a panel: where it begins, bytes from eight rows to the next
-        eight, and from panel to panel."""
+        """The descriptor of a panel for a product: its address, the bytes from eight rows to the
+        next eight, and from panel to panel.
+        """
         start = self.new(I64, f"zext {self.integer('lshr', address, 4)} to i64")
         facts = _SWIZZLED | (step >> 4) << 32 | (across >> 4) << 16
         facts = facts - (1 << 64) if facts >> 63 else facts
         return self.integer("or", start, facts)
 
     def rows_of(self, address: Value) -> Value:
-        """A tile whose rows are added up along their columns."""
+        """A tile whose rows are summed along their columns."""
         return self.described(address, _ATOM, _PIECE)
 
     def columns_of(self, address: Value, tile: Tile) -> Value:
-        """A tile whose columns are added up along its rows."""
+        """A tile whose columns are summed along its rows."""
         return self.described(address, _ATOM, tile.panel_bytes)
 
     def product(
@@ -179,8 +180,9 @@ class Hopper(Text):
         turned: bool = False,
     ) -> Values:
         """Begin totals + left @ right of 64 rows by a warpgroup: left from shared memory or from
-        registers, right a tile. `steps` are how far (in bytes) left and right lie from their begin
-        for every 16 numbers that are added up."""
+        registers, right a tile. `steps` are the offsets (in bytes) of left and right for every 16
+        summed numbers.
+        """
         count = columns // 2
         own = isinstance(left, Value)
         shift = len(totals)  # operands in front of the others

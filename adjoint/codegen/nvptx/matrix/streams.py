@@ -73,11 +73,11 @@ class Stream:
         return self.text.integer("and", self.text.integer("lshr", turn, 1), 1)
 
     def full(self, turn: Value) -> Value:
-        """The barrier that says that a turn's tile is there."""
+        """The barrier that signals that an iteration's tile has arrived."""
         return self._of(turn, 0)
 
     def address(self, turn: Value) -> Value:
-        """Where a turn's tile is."""
+        """The address of an iteration's tile."""
         stage = self.text.integer("and", turn, STAGES - 1)
         begin = self.text.add(self.shared, self.tile.offset)
         return self.text.add(begin, self.text.mul(stage, self.tile.nbytes))
@@ -90,13 +90,15 @@ class Stream:
         self.text.wait(self._of(turn, STAGES), other)
 
     def used(self, turn: Value, leader: Value) -> None:
-        """A warp is done with a turn's tile."""
+        """A warp releases an iteration's tile."""
         self.text.arrive(self._of(turn, STAGES), leader)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Who a thread is: its number in its warpgroup and in its warp, and the number of that."""
+    """The position of a thread: its number in its warpgroup and in its warp, and the number of
+    that.
+    """
 
     thread: Value
     lane: Value
@@ -120,10 +122,10 @@ def fill(
     before: Value,
     copy: Callable[[int, Value, Value], None],
 ) -> None:
-    """Copy the tiles of two streams for so many turns; those of the block begin at `base`.
+    """Copy the tiles of two streams for this many iterations; those of the block begin at `base`.
 
-    `copy(which, turn, at)` writes the copies of a tile; `before` is the barrier of what was copied
-    before. A copy is announced when the next one has begun, so that two are always on their way.
+    `copy(which, turn, at)` writes the copies of a tile; `before` is the barrier of the previous
+    copy. A copy is announced when the next one has begun, so that two are always in flight.
     """
 
     def turn(i: Value, values: list[Value]) -> list[Value]:

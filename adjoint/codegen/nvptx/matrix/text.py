@@ -143,8 +143,9 @@ class Text:
         values: Sequence[Value],
         body: Callable[[Value, Values], Sequence[Value]],
     ) -> Values:
-        """`for i in range(start, end)`: what the body makes of the values goes into the next turn;
-        what the last one made is returned."""
+        """`for i in range(start, end)`: the body's results are the values of the next iteration;
+        returns those of the last one.
+        """
         found = self.repeat(
             [start, *values],
             lambda around: self.compare("slt", around[0], end),
@@ -158,8 +159,9 @@ class Text:
         test: Callable[[Values], Value],
         body: Callable[[Values], Sequence[Value]],
     ) -> Values:
-        """`while test: body`: what the body makes of the values goes into the next turn; those that
-        the test refused are returned."""
+        """`while test: body`: the body's results are the values of the next iteration; returns the
+        values for which the test failed.
+        """
         head, inside, done = self._labels("head", "inside", "done")
         before = self._block
         around = [Value(value.type, self._name()) for value in values]
@@ -181,7 +183,7 @@ class Text:
         return around
 
     def branch(self, which: Value, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """Two ways that do not meet in a value."""
+        """Two branches that join without a value."""
         left, right, done = self._labels("yes", "no", "done")
         self.do(f"br {which}, label %{left}, label %{right}")
         for name, way in ((left, yes), (right, no)):
