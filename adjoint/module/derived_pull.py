@@ -41,12 +41,13 @@ def derived_pull(opcode: Opcode, t: Tape, ins: Instruction, g: Any) -> Contribut
     seeds = [g] if type(g) is int else g
     present = tuple([v is not None for v in seeds])
     written = attrs if opcode.record is None else repr(attrs)  # as keys 1 and true are equal
-    key = (name, written, *types, needs, present)
+    alike = _alike(opcode, operands)
+    key = (name, written, *types, needs, present, alike)
     template = _templates.get(key)
     if template is None:
         if len(_templates) > _MAX_TEMPLATES:
             _templates.clear()
-        template = _templates[key] = _template(opcode, ins, types, needs, present)
+        template = _templates[key] = _template(opcode, ins, types, needs, present, alike)
     given, new, results = template
     ids = [*operands, ins[0], *[v for v in seeds if v is not None]]
     for _, name, places, attrs, kind, _ in new[given:]:
@@ -57,14 +58,23 @@ def derived_pull(opcode: Opcode, t: Tape, ins: Instruction, g: Any) -> Contribut
     return [None if r is None else ids[r] for r in results]
 
 
+def _alike(opcode: Opcode, operands: tuple[int, ...]) -> tuple[int, ...]:
+    """Where each operand came first: a record may add up what one value gets by several places."""
+    if opcode.record is None:
+        return tuple(range(len(operands)))
+    return tuple([operands.index(o) for o in operands])
+
+
 def _template(
     opcode: Opcode,
     ins: Instruction,
     types: Types,
     needs: tuple[bool, ...],
     present: tuple[bool, ...],
+    alike: tuple[int, ...],
 ) -> _Template:
-    x = placeholders(types, "x")
+    made = placeholders(types, "x")
+    x = [made[i] for i in alike]
     y = opcode.lower(x, ins.attrs, ins.type, scalar_only)
     several = isinstance(y.dtype, tuple)
     kinds = list(zip(y.dtype, y.shape, strict=True)) if several else [(y.dtype, y.shape)]

@@ -340,6 +340,10 @@ ROUTES = {
     "an operand of a comparison": lambda x, w: (
         ((x.tanh() < 0.5).where(w.sum(), 2.0) * x.expm1() * x.tanh()).sum() + x.sin().sum()
     ),
+    "a composite that takes a value twice": lambda x, w: (
+        (x.sin().scaled_dot_product_attention(x.exp(), x.sin()) * w.sum()).sum()
+        + x.sin().exp().sum()
+    ),
     "an operand of a value that is detached": lambda x, w: (
         (x.sin().detach() * x.expm1()).sum() + (x.tanh() * x.sin() * w.sum()).sum()
     ),
