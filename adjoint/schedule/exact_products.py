@@ -78,7 +78,7 @@ def _holds(x: UOp) -> bool:
 
 
 def _fills_zeros(x: UOp) -> bool:
-    return x.op is pad_constant and x.arg.value == 0
+    return x.op is pad_constant and not x.arg.value
 
 
 def _parts(node: UOp, most: int) -> Iterator[tuple[list[slice], list[slice]]]:

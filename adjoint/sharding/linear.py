@@ -35,7 +35,7 @@ def linear_in(node: UOp) -> str:
     if op in _FIRST:
         return FIRST
     if op is OPS["pad_constant"]:
-        return FIRST if node.arg.value == 0 else NONE
+        return NONE if node.arg.value else FIRST
     if op is OPS["neg"] or (
         op not in _NEVER and type(op.kernel) is Identity and len(node.src) == 1
     ):
