@@ -390,6 +390,20 @@ def test_a_tensor_that_is_written_to_lies_as_before(mesh, name, spec):
         assert (x.numpy() == whole.numpy()).all()
 
 
+def test_a_gradient_goes_where_its_tensor_is_moved(mesh):
+    p = Tensor(X, device="REF", requires_grad=True)
+    (p * p).sum().backward()
+    for spec in (P("d"), P(None, "d"), P()):
+        p.shard_(mesh, spec)
+        assert p.grad.sharding == p.sharding == Sharding(mesh, spec)
+        (p * p).sum().backward()
+        assert p.grad.sharding == Sharding(mesh, spec)
+    p.to_("REF:1")
+    (p * p).sum().backward()
+    assert p.grad.device == p.device == "REF:1"
+    np.testing.assert_allclose(p.grad.numpy(), 10 * X, rtol=1e-6)
+
+
 def test_gradients_of_examples_lie_as_the_examples_do(mesh):
     """A function of one example says nothing of how a batch is split, and nothing is sent."""
     x, w = on(mesh, X, "d"), on(mesh, W)
