@@ -6,7 +6,7 @@ What may live here: the table and its reader. `os.environ` is read nowhere else.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,6 +185,7 @@ OVERLAP = Option(
 
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
 _MPI_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
+_MPI_SIZES_HERE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE")
 
 
 def started_by_mpi() -> bool:
@@ -195,6 +196,22 @@ def started_by_mpi() -> bool:
 def processes_started() -> int:
     """How many processes what started this one says there are; 1 if it does not say."""
     return max(int(os.environ.get(name, "1")) for name in _MPI_SIZES)
+
+
+def processes_here() -> int:
+    """How many of them it says are on this machine; 0 if it does not say."""
+    return max(int(os.environ.get(name, "0")) for name in _MPI_SIZES_HERE)
+
+
+def mpi_rank_in(variables: Mapping[str, str]) -> int | None:
+    """The number that MPI gave to the process with these variables; None if it gave none."""
+    found = (variables[name] for name in _MPI_RANKS if name in variables)
+    return next((int(text) for text in found if text.isdecimal()), None)
+
+
+def mpi_rank() -> int:
+    """The number of this process among all that MPI started."""
+    return mpi_rank_in(os.environ) or 0
 
 
 def allow_mpi_as_root() -> None:

@@ -45,15 +45,16 @@ def reduced_pieces(
     node: UOp, terms: Letters, local: list[UOp], operands: tuple[Sharding, ...], order: str
 ) -> list[UOp]:
     """A reduction or a contraction of a member's parts of its operands, a piece at a time."""
-    letter, axes, extent = _split_letter(node, terms, operands)
-    if not letter:
+    split = _split_letters(node, terms, operands)
+    for letter, axes, extent, parts in split:
+        if extent % parts:
+            local = [
+                _filled(node, terms, i, x, letter, axes, extent, parts) for i, x in enumerate(local)
+            ]
+    if order != "fixed" or not has_order(node) or len(split) != 1:
         return [UOp(node.op, tuple(local), node.arg)]
-    parts = operands[0].mesh.extent(axes)
-    if extent % parts:
-        local = [
-            _filled(node, terms, i, x, letter, axes, extent, parts) for i, x in enumerate(local)
-        ]
-    count = piece_count(extent, parts) if order == "fixed" and has_order(node) else 1
+    ((letter, _, extent, parts),) = split
+    count = piece_count(extent, parts)
     if count == 1:
         return [UOp(node.op, tuple(local), node.arg)]
     pairs = list(zip(terms.terms, local, strict=True))
@@ -63,16 +64,19 @@ def reduced_pieces(
     ]
 
 
-def _split_letter(
+def _split_letters(
     node: UOp, terms: Letters, operands: tuple[Sharding, ...]
-) -> tuple[str, Axes, int]:
-    """The letter that is reduced and split, its axes and its extent."""
+) -> list[tuple[str, Axes, int, int]]:
+    """The letters that are reduced and split, with their axes, extents and parts."""
+    found = {}
     for letter in terms.summed:
         for number, term in enumerate(terms.terms):
-            axes = operands[number].axes(term.index(letter)) if letter in term else ()
+            dim = term.find(letter)
+            axes = operands[number].axes(dim) if dim >= 0 else ()
             if axes:
-                return letter, axes, node.src[number].shape[term.index(letter)]
-    return "", (), 0
+                extent = node.src[number].shape[dim]
+                found[letter] = (letter, axes, extent, operands[number].parts(dim))
+    return list(found.values())
 
 
 def _filled(

@@ -22,6 +22,7 @@ from adjoint.ir.values import is_known, storage
 from adjoint.ops.collective import send_rows
 from adjoint.sharding.along import Along, dims_along, is_short, laid_along
 from adjoint.sharding.indexing import indexed_axes
+from adjoint.sharding.joins import has_order
 from adjoint.sharding.linear import (
     EACH,
     FIRST,
@@ -178,7 +179,7 @@ def _split(
 ) -> Plan:
     assigned = _assigned(node, terms, given, {axis for axis, _ in pending}, mesh)
     summed = [c for c in terms.summed if c in assigned]
-    if len(summed) > 1 and order == "fixed":
+    if len(summed) > 1 and order == "fixed" and has_order(node):
         for letter in summed[1:]:
             del assigned[letter]
         summed = summed[:1]

@@ -42,6 +42,14 @@ def conformed(g: UOp, target: UOp) -> UOp:
     return g
 
 
+def beside(x: UOp, there: UOp) -> UOp:
+    """The same values where another value is."""
+    wanted = sharding_of(there)
+    if wanted is not None:
+        return laid(x, wanted.resolved())
+    return x if x.device == there.device else OPS["copy"](x, there.device)
+
+
 def written(new: UOp, old: UOp) -> UOp:
     """What is written over a value lies where that does; a value on no mesh may go to one."""
     return conformed(new, old) if type(old.device) is Sharding else new

@@ -25,7 +25,7 @@ from adjoint.tensor.data_dependent import DataDependent
 from adjoint.tensor.getitem import Indexing
 from adjoint.tensor.gradients import Gradients
 from adjoint.tensor.interchange import Interchange
-from adjoint.tensor.layouts import written
+from adjoint.tensor.layouts import beside, written
 from adjoint.tensor.lift import lift
 from adjoint.tensor.marked import ends_here, view_apart
 from adjoint.tensor.modes import Modes, TensorClass, no_grad
@@ -240,10 +240,13 @@ class Tensor(
         return self._moved(self._copied_to(device))
 
     def _moved(self, there: Tensor) -> Self:
-        """This handle and its views on another device; a view cannot go without its base."""
+        """This handle, its views and its gradient on another device; a view cannot go without its
+        base."""
         if is_view(self) and there.uop.device != self.uop.device:
             raise cannot_write(self.uop, "a view is where its base is, and cannot be moved alone")
         become(self, there.uop)
+        if self.grad is not None:
+            self.grad = Tensor(beside(self.grad.uop, there.uop)).requires_grad_(False)
         return self
 
     # ---- operators that are more than an op

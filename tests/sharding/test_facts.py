@@ -167,6 +167,38 @@ def test_a_reduction_over_a_split_dimension_is_joined_by_its_own_kind(mesh, name
     np.testing.assert_allclose((y * -2).numpy(), getattr(X, name)(0) * -2, rtol=1e-5)
 
 
+TOTALS = {
+    "sum": lambda x: (x + 1).sum(),
+    "maximum": lambda x: (-9 - x.abs()).max(),
+    "minimum": lambda x: (x.abs() + 9).min(),
+    "product": lambda x: (x.abs() / 9 + 0.5).prod(),
+    "mean": lambda x: x.exp().mean(),
+    "variance": lambda x: (x + 1).var(),
+    "count": lambda x: (x < 9).sum(),
+    "all": lambda x: (x.abs() > 0).all(),
+    "product of matrices": lambda x: Tensor.einsum("ab,abc->c", x + 1, x.exp().unsqueeze(2)),
+    "gradient": lambda x: grad(lambda x: x.exp().sum() ** 2)(x),
+}
+
+
+@pytest.mark.parametrize("order", ["fixed", "fast"])
+@pytest.mark.parametrize("shape", [(5, 7), (3, 5), (4, 6), (4, 5)])
+@pytest.mark.parametrize("name", TOTALS)
+def test_a_reduction_over_two_split_dimensions_sees_no_filled_up_element(name, shape, order):
+    mesh, array = grid(2, 2), values(*shape)
+    with reduction_order(order):
+        found = TOTALS[name](on(mesh, array, "dp", "tp")).numpy()
+        wanted = TOTALS[name](Tensor(array, device="REF")).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_exact_in_any_order_is_reduced_over_two_dimensions_at_once():
+    x = on(grid(2, 2), X, "dp", "tp")
+    for found in (x.max(), (x > 0).any(), (x > 0).sum()):
+        assert collectives(found) == ["all_reduce"]
+        assert [axis for axis, _ in found.sharding.pending] == ["dp", "tp"]
+
+
 def test_truth_values_are_joined_as_truth_values(mesh):
     x = on(mesh, X, "d")
     assert (x > 2).any(0).numpy().tolist() == (X > 2).any(0).tolist()
@@ -388,6 +420,20 @@ def test_a_tensor_that_is_written_to_lies_as_before(mesh, name, spec):
         Tensor.manual_seed(0)
         WRITES[name](whole)
         assert (x.numpy() == whole.numpy()).all()
+
+
+def test_a_gradient_goes_where_its_tensor_is_moved(mesh):
+    p = Tensor(X, device="REF", requires_grad=True)
+    (p * p).sum().backward()
+    for spec in (P("d"), P(None, "d"), P()):
+        p.shard_(mesh, spec)
+        assert p.grad.sharding == p.sharding == Sharding(mesh, spec)
+        (p * p).sum().backward()
+        assert p.grad.sharding == Sharding(mesh, spec)
+    p.to_("REF:1")
+    (p * p).sum().backward()
+    assert p.grad.device == p.device == "REF:1"
+    np.testing.assert_allclose(p.grad.numpy(), 10 * X, rtol=1e-6)
 
 
 def test_gradients_of_examples_lie_as_the_examples_do(mesh):

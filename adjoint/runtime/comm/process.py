@@ -9,6 +9,7 @@ are gone. One that succeeds waits for the others, and is told if they fail.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import secrets
 import signal
@@ -20,6 +21,7 @@ from typing import Any
 
 from adjoint import config
 from adjoint.errors import CommunicationError
+from adjoint.runtime.comm.joining import Joining
 from adjoint.runtime.comm.mpi import MpiMember
 from adjoint.runtime.comm.watch import FirstWatch, Watch, connect
 
@@ -28,21 +30,24 @@ GRACE = 1.0  # seconds between the last words of a process that fails and its en
 
 def join_mpi() -> MpiMember:
     """This process as a member of all that were started with it."""
-    mpi = _load()
-    comm = mpi.COMM_WORLD.Dup()
-    watch = _start_watch(mpi, comm)
+    with Joining():
+        mpi = _load()
+        comm = mpi.COMM_WORLD.Dup()
+        watch = _start_watch(mpi, comm)
     member = MpiMember(mpi, comm, watch, tuple(range(comm.Get_size())))
     _Ending(mpi, member, watch).install()
     return member
 
 
 def _load() -> ModuleType:
-    """mpi4py, told not to end MPI by itself."""
+    """mpi4py, told neither to begin nor to end MPI by itself."""
     try:
         import mpi4py
 
-        mpi4py.rc(finalize=False)
+        mpi4py.rc(initialize=False, finalize=False)
         from mpi4py import MPI
+
+        _begin(MPI)
     except (ImportError, RuntimeError) as error:
         problem = f"this process was started by MPI, and mpi4py cannot be loaded: {error}"
         raise CommunicationError("E7024", problem, help="pip install 'adjoint[mpi]'") from None
@@ -51,6 +56,22 @@ def _load() -> ModuleType:
         fix = f"start them with the mpirun of {MPI.Get_library_version().splitlines()[0]}"
         raise CommunicationError("E7024", problem, help=fix)
     return MPI
+
+
+def _begin(mpi: ModuleType) -> None:
+    """Begin MPI, which waits for all processes: other threads run meanwhile, as they do not when
+    mpi4py begins it."""
+    if mpi.Is_initialized():
+        return
+    try:
+        begin = ctypes.CDLL(mpi.__file__).MPI_Init_thread
+    except (OSError, AttributeError):
+        mpi.Init_thread()
+        return
+    if begin(None, None, int(mpi.THREAD_MULTIPLE), ctypes.byref(ctypes.c_int())):
+        raise RuntimeError("MPI_Init_thread failed")
+    for comm in (mpi.COMM_WORLD, mpi.COMM_SELF):
+        comm.Set_errhandler(mpi.ERRORS_RETURN)  # what fails is an exception
 
 
 def _start_watch(mpi: ModuleType, comm: Any) -> Watch:

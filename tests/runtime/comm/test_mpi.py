@@ -175,6 +175,41 @@ def test_a_process_that_is_slow_is_waited_for():
     assert code == 0, text
 
 
+EARLY = {
+    "exits": "E7021: member 1 ended before it joined",
+    "killed": "E7021: member 1 ended before it joined",
+    "stopped": "E7021: member 1 has been stopped for 5 s before it joined",
+}
+
+
+def check_early(fault):
+    """MPI itself would wait for it without an end."""
+    code, text, seconds = launch(2, HERE / "mpi_early.py", fault, silence="5")
+    assert code != 0, text
+    assert EARLY[fault] in text, text
+    assert "member().barrier" in text, text
+    assert "and member 0 cannot go on with the beginning of MPI" in text, text
+    assert not left_behind(text)
+    assert seconds < 60
+
+
+def test_a_process_that_ends_before_it_joins_is_named():
+    check_early("exits")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("fault", ["killed", "stopped"])
+def test_a_process_that_is_lost_before_it_joins_is_named(fault):
+    check_early(fault)
+
+
+@pytest.mark.mpi
+def test_a_process_that_joins_late_is_waited_for():
+    code, text, _ = launch(2, HERE / "mpi_early.py", "slow", silence="5")
+    assert code == 0, text
+    assert text.count("is through") == 2
+
+
 @pytest.mark.mpi
 def test_the_end_of_launch_is_the_end_of_all(tmp_path):
     script = tmp_path / "sleeps.py"
