@@ -199,7 +199,7 @@ def make_known(
 
 
 def is_there(op: OpDef, src: tuple[UOp, ...], arg: Any) -> bool:
-    """Whether somebody has the node."""
+    """Whether an equal node is alive."""
     ref = op.nodes.get(src if arg is None else (src, arg))
     return ref is not None and ref() is not None
 

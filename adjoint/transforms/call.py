@@ -68,6 +68,11 @@ def wanted_of(values: Iterable[Any]) -> bool | None:
     return True in [v._requires_grad for v in values if isinstance(v, Tensor)] or None
 
 
+def flags_like(tensors: Sequence[Tensor], wanted: bool | None) -> list[bool | None]:
+    """What `requires_grad` is of a result for each tensor: a buffer's is no parameter."""
+    return [None if t._requires_grad is False else wanted for t in tensors]
+
+
 Place = int | str  # of an argument: a position, or a keyword
 
 

@@ -17,6 +17,7 @@ from adjoint.transforms.call import (
     Selected,
     assigned,
     checked_derivative,
+    flags_like,
     hand_over,
     handed_out,
     lowered,
@@ -46,10 +47,11 @@ def jvp(
         pairs = zip(nodes, given, strict=True)
         pushed = push_forward(roots, {n: t for n, t in pairs if t is not None})
         wanted = wanted_of((*chosen.leaves, *tree_flatten(tangents)[0], *leaves))
+        flags = flags_like(leaves, wanted)
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, nodes)
     hand_over(changed)
     values, moved = (
-        tree_unflatten(treedef, [handed_out(node, wanted) for node in nodes])
+        tree_unflatten(treedef, map(handed_out, nodes, flags))
         for nodes in (roots, or_zeros(pushed, roots))
     )
     return (values, moved, raised(kept, wanted)) if has_aux else (values, moved)

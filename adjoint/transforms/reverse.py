@@ -23,6 +23,7 @@ from adjoint.transforms.call import (
     check_inexact,
     check_scalar,
     checked_derivative,
+    flags_like,
     hand_over,
     handed_out,
     is_constant,
@@ -79,7 +80,8 @@ def value_and_grad(
             hand_over(changed)
             value = handed_out(root, through)
             pair = (value, raised(kept, through)) if has_aux else value
-            return pair, chosen.restore([handed_out(_found(grads, t), wanted) for t in targets])
+            rows = zip(targets, flags_like(chosen.leaves, wanted), strict=True)
+            return pair, chosen.restore([handed_out(_found(grads, t), flag) for t, flag in rows])
 
     return wrapped
 
@@ -113,17 +115,19 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
         leaves, treedef = tensor_leaves(op, result)
         roots = [leaf.uop for leaf in leaves]
         wanted = wanted_of((*chosen.leaves, *leaves))
+        flags = flags_like(leaves, wanted)
         kept, changed = lowered(aux), assigned(chosen.leaves, symbols, targets)
     hand_over(changed)
-    value = tree_unflatten(treedef, [handed_out(root, wanted) for root in roots])
+    value = tree_unflatten(treedef, map(handed_out, roots, flags))
 
     def pullback(cotangent: Any) -> Any:
         """The cotangents of the primals, in a tuple."""
         handles = matching_leaves(op, treedef, cotangent)
         rows = zip(roots, handles, strict=True)
         found = joint_gradient(roots, [checked_cotangent(op, *row) for row in rows], targets)
-        asked = wanted or wanted_of(handles)
-        return chosen.restore([finished(found, t, asked) for t in targets])
+        flags = flags_like(chosen.leaves, wanted or wanted_of(handles))
+        pairs = zip(targets, flags, strict=True)
+        return chosen.restore([finished(found, t, flag) for t, flag in pairs])
 
     return (value, pullback, raised(kept, wanted)) if has_aux else (value, pullback)
 

@@ -24,6 +24,7 @@ from adjoint.tensor.tracing import KEPT, Axis, Scope, scope
 from adjoint.transforms.call import (
     as_tensor,
     example_of,
+    flags_like,
     handed_out,
     name_of,
     tensor_leaves,
@@ -70,13 +71,13 @@ def vmap(
             outputs, out_tree = tensor_leaves(op, fn(*call_args, **call_kwargs))
             given |= _split_keys(op, inner, size, randomness)
             results = batch([*(t.uop for t in outputs), *inner.tokens], given, size)
-            wanted = wanted_of((*leaves, *outputs))
+            flags = flags_like(outputs, wanted_of((*leaves, *outputs)))
         nodes = [node for node, _ in results]
         hand_over(nodes[len(outputs) :], nodes[: len(outputs)])
         axes_out = out_axes() if callable(out_axes) else out_axes
         places = broadcast_prefix(op, axes_out, out_tree)
         moved = [_placed(op, *r, place, size) for r, place in zip(results, places, strict=False)]
-        return tree_unflatten(out_tree, [handed_out(node, wanted) for node in moved])
+        return tree_unflatten(out_tree, map(handed_out, moved, flags))
 
     return wrapped
 

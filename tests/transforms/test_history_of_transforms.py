@@ -16,6 +16,7 @@ from adjoint import (
     linearize,
     nn,
     no_grad,
+    tree_map,
     value_and_grad,
     vjp,
     vmap,
@@ -116,3 +117,13 @@ def test_what_a_pure_optimizer_keeps_has_no_history():
         Tensor.realize(*model.parameters(), state.step, *slots)
         for slot in slots:
             assert slot.uop.op.name == "buffer"
+
+
+def test_a_buffer_that_comes_out_of_a_transform_is_no_parameter():
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).train()
+    doubled = vmap(lambda scale: tree_map(lambda p: p * scale, model))(Tensor([1.0, 2.0]))
+    value, moved = jvp(lambda m: tree_map(lambda p: p * 2, m), (model,), (model,))
+    given, back = vjp(lambda m: tree_map(lambda p: p * 2, m), model)
+    for made in (doubled, value, moved, given, *back(model)):
+        assert [n for n, _ in made.named_parameters()] == [n for n, _ in model.named_parameters()]
+        assert made[1].running_mean.requires_grad is False
