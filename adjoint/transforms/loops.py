@@ -38,23 +38,27 @@ def _fresh(nodes: Nodes, prefix: str) -> list[UOp]:
     return [input_like(f"{prefix}{i}", n) for i, n in enumerate(nodes)]
 
 
-def pullback_of(function: Function) -> Function:
-    """(inputs, cotangents of the float outputs) → cotangents of the float inputs."""
+def pullback_of(function: Function, needs: Flags) -> Function:
+    """(inputs, cotangents of the float outputs) → cotangents of the float inputs, zeros for those
+    that need none: nothing on their way has to have a derivative."""
     function = without_effects(function)
     outputs = [function.outputs[i] for i in _floats(function.outputs)]
     seeds = _fresh(outputs, "g")
     wanted = [function.inputs[i] for i in _floats(function.inputs)]
-    found = joint_gradient(outputs, seeds, wanted)
+    asked = [function.inputs[i] for i in _floats(function.inputs) if needs[i]]
+    found = joint_gradient(outputs, seeds, asked)
     return function_of([*function.inputs, *seeds], or_zeros([found.get(x) for x in wanted], wanted))
 
 
-def tangent_of(function: Function) -> Function:
-    """(inputs, tangents of the float inputs) → (outputs, tangents of the float outputs)."""
+def tangent_of(function: Function, moving: Flags) -> Function:
+    """(inputs, tangents of the float inputs) → (outputs, tangents of the float outputs); those of
+    inputs that do not move are not looked at."""
     function = without_effects(function)
-    wanted = [function.inputs[i] for i in _floats(function.inputs)]
-    tangents = _fresh(wanted, "t")
+    places = _floats(function.inputs)
+    tangents = _fresh([function.inputs[i] for i in places], "t")
     roots = [function.outputs[i] for i in _floats(function.outputs)]
-    pushed = push_forward(roots, dict(zip(wanted, tangents, strict=True)))
+    rows = zip(places, tangents, strict=True)
+    pushed = push_forward(roots, {function.inputs[i]: t for i, t in rows if moving[i]})
     outputs = [*function.outputs, *or_zeros(pushed, roots)]
     return function_of([*function.inputs, *tangents], outputs)
 
@@ -93,19 +97,20 @@ def _by_sides(make: Callable[[UOp, Nodes, Function, Function], UOp]) -> Vjp:
     be zero times something, and NaN if that is infinite.
     """
 
-    def pull(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
+    def pull(g: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function, needs: Flags) -> Any:
         places = _floats(true.outputs)
         seeds = or_zeros([g[i] for i in places], [true.outputs[i] for i in places])
-        node = make(c, [*x, *seeds], pullback_of(true), pullback_of(false))
+        node = make(c, [*x, *seeds], *(pullback_of(f, needs[1:]) for f in (true, false)))
         return [None, *_spread(results(node), x)]
 
     def push(t: Any, y: Any, c: UOp, *x: UOp, true: Function, false: Function) -> Any:
         places = _floats(x)
         tangents = or_zeros([t[1 + i] for i in places], [x[i] for i in places])
-        node = make(c, [*x, *tangents], tangent_of(true), tangent_of(false))
+        moving = tuple(d is not None for d in t[1:])
+        node = make(c, [*x, *tangents], *(tangent_of(f, moving) for f in (true, false)))
         return _spread(results(node)[len(true.outputs) :], true.outputs)
 
-    return Vjp(pull, tangent=push)
+    return Vjp(pull, tangent=push, selective=True)
 
 
 def _spread(parts: Nodes, like: Nodes) -> tuple[UOp | None, ...]:
@@ -262,13 +267,13 @@ def _loop_reference(
     return (*state, *stacked)
 
 
-def _loop_vjp(g: Any, y: Any, *x: UOp, **attrs: Any) -> list[UOp | None]:
+def _loop_vjp(g: Any, y: Any, *x: UOp, needs: Flags, **attrs: Any) -> list[UOp | None]:
     """A loop the other way over the carries of every step, kept by running the loop once more."""
     arg = LoopArg(**attrs)
     n, m = arg.carries, arg.sequences
     body = arg.body
     history = _with_history(x, arg)
-    back, order = _backward_body(arg)
+    back, order = _backward_body(arg, needs)
     float_out = _floats(body.outputs)
     seeds = or_zeros([g[i] for i in float_out], [y[i] for i in float_out])
     carry_seeds = [s for s, i in zip(seeds, float_out, strict=True) if i < n]
@@ -292,14 +297,14 @@ def _with_history(x: Nodes, arg: LoopArg) -> list[UOp]:
     return list(loop(x, kept)[n:])
 
 
-def _backward_body(arg: LoopArg) -> tuple[Function, list[int]]:
+def _backward_body(arg: LoopArg, needs: Flags) -> tuple[Function, list[int]]:
     """One backward step, and the operand whose gradient each of its results is.
 
     (carry cotangents, sums for constants, carries, elements, row cotangents, constants) →
     (carry cotangents, sums, element cotangents).
     """
     n, m, body = arg.carries, arg.sequences, arg.body
-    pull = pullback_of(body)
+    pull = pullback_of(body, (*([True] * (n + m)), *needs[n + m :]))
     outs = _floats(body.outputs)
     ins = _floats(body.inputs)
     constants = list(body.inputs[n + m :])
@@ -323,7 +328,7 @@ def _loop_jvp(t: Any, y: Any, *x: UOp, **attrs: Any) -> tuple[UOp | None, ...]:
     places = _floats(x)
     tangents = _tangents_at(t, x, places)
     operands = _grouped(x, tangents, (range(n), range(n, n + m), range(n + m, len(x))))
-    body, carries = _tangent_body(arg)
+    body, carries = _tangent_body(arg, t)
     rows = m + sum(1 for i in places if n <= i < n + m)
     parts = loop(operands, LoopArg(body, carries, rows, arg.length, arg.reverse))
     return _interleaved_tangents(parts, arg)
@@ -343,10 +348,10 @@ def _grouped(x: Nodes, tangents: dict[int, UOp], groups: Sequence[range]) -> lis
     ]
 
 
-def _tangent_body(arg: LoopArg) -> tuple[Function, int]:
+def _tangent_body(arg: LoopArg, t: Any) -> tuple[Function, int]:
     """The body on (carries, their tangents, elements, their tangents, constants, theirs)."""
     n, m, body = arg.carries, arg.sequences, arg.body
-    push = tangent_of(body)
+    push = tangent_of(body, (*([True] * (n + m)), *(d is not None for d in t[n + m :])))
     ins, outs = _floats(body.inputs), _floats(body.outputs)
     tangents = dict(zip(ins, push.inputs[len(body.inputs) :], strict=True))
     primal = push.inputs[: len(body.inputs)]
@@ -382,7 +387,7 @@ loop_op = _record(
     call=loop,
     arg=LoopArg,
     infer=_loop_type,
-    ad=Vjp(_loop_vjp, tangent=_loop_jvp),
+    ad=Vjp(_loop_vjp, tangent=_loop_jvp, selective=True),
     reference=_loop_reference,
     batch=_loop_batch,
 )
@@ -409,7 +414,7 @@ def _while_reference(
 def _while_jvp(t: Any, y: Any, *x: UOp, test: Function, body: Function, carries: int) -> Any:
     tangents = _tangents_at(t, x, _floats(x))
     operands = _grouped(x, tangents, (range(carries), range(carries, len(x))))
-    step, count = _tangent_body(LoopArg(body, carries, 0, 0, False))
+    step, count = _tangent_body(LoopArg(body, carries, 0, 0, False), t)
     extra = list(step.inputs)
     own = [*extra[:carries], *extra[count : count + len(x) - carries]]
     wide = function_of(extra, without_effects(test)(*own))

@@ -39,3 +39,33 @@ def test_a_narrow_gradient_is_the_wide_one_rounded(record, dtype):
         exact = dict(points(record))
     narrow = lambda: points(record, getattr(dtypes, dtype))  # noqa: E731
     covered(record, dtype, narrow, _check_against(exact, dtype))
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("device", ["CPU", "REF"])
+def test_distances_of_16_bits_stay_in_range_and_are_rounded_once(kind, device):
+    x = Tensor([[300.0, 400.0], [3.0, 4.0]], dtype=kind, device=device)
+    for p, far in (
+        (2, 500.0),
+        (3, (300.0**3 + 400.0**3) ** (1 / 3)),
+        (1, 700.0),
+        (float("inf"), 400.0),
+    ):
+        found = x.cdist(x * 0, p=p)
+        assert found.dtype is x.dtype
+        wanted = Tensor([[far, far], [far / 100, far / 100]], dtype=kind)
+        np.testing.assert_allclose(found.float().numpy(), wanted.float().numpy(), rtol=1e-7)
+    assert np.isfinite(grad(lambda x: x.cdist(x[1:]).float().sum())(x).float().numpy()).all()
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("device", ["CPU", "REF"])
+def test_sinc_of_16_bits_is_rounded_once(kind, device):
+    x = Tensor(np.linspace(-8, 8, 201), dtype=kind, device=device)
+    exact = np.sinc(x.double().numpy())
+    step = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[kind]
+    found = x.sinc().double().numpy()
+    assert (np.abs(found - exact) <= 1.01 * step * np.abs(exact) + 1e-7).all()
+    slope = grad(lambda x: x.sinc().double().sum())(x).double().numpy()
+    exact = grad(lambda x: x.sinc().sum())(x.double()).numpy()
+    assert (np.abs(slope - exact) <= 1.01 * step * np.abs(exact) + 1e-6).all()

@@ -8,11 +8,12 @@ import pytest
 
 from adjoint import ArgumentError, AutodiffError, ShapeError, Tensor
 from adjoint.ir.text import text
-from adjoint.transforms.control import cond, scan
+from adjoint.transforms.control import cond, fori_loop, scan, switch, while_loop
 from adjoint.transforms.custom_rules.custom import custom_jvp, custom_vjp, stop_gradient
 from adjoint.transforms.custom_rules.operation import Operation
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.jacobian import hessian, jacrev
+from adjoint.transforms.jit.jitted import jit
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.transforms.vmap import vmap
 
@@ -516,3 +517,62 @@ class TestStopGradient:
 
         assert stop_gradient(tree)["b"][1] == 3
         assert grad(lambda a: total(tree | {"a": a}))(f64(1.0)).item() == 2.0
+
+
+WEIGHTS = Tensor([2.0, 3.0])
+
+
+@custom_vjp
+def weighed(x):
+    return x * WEIGHTS + Tensor(1.0)
+
+
+weighed.defvjp(lambda x: (weighed(x), None), lambda kept, g: (g * 7,))
+
+
+@custom_jvp
+def weighed_forward(x):
+    return x * WEIGHTS + Tensor(1.0)
+
+
+weighed_forward.defjvp(lambda primals, tangents: (weighed_forward(*primals), tangents[0] * 7))
+CONTROLLED = {
+    "cond": (lambda f, x: cond(x.sum() > 0, f, lambda x: x, x), 7),
+    "switch": (lambda f, x: switch(Tensor(1), [lambda x: x, f], x), 7),
+    "scan": (lambda f, x: scan(lambda c, _: (f(c), None), x, None, length=2)[0], 49),
+    "fori_loop": (lambda f, x: fori_loop(0, 2, lambda i, c: f(c), x), 49),
+}
+
+
+class TestWhatARuleTakesFromOutsideIsNotAskedFor:
+    """A loop or a branch has as operands all that its functions use; constants need no rule."""
+
+    @pytest.mark.parametrize("function", [weighed, weighed_forward], ids=["vjp", "jvp"])
+    @pytest.mark.parametrize("name", CONTROLLED)
+    def test_in_reverse_mode(self, name, function):
+        run, slope = CONTROLLED[name]
+        f = lambda x: run(function, x).sum()  # noqa: E731
+        x = Tensor([3.0, 5.0])
+        assert grad(f)(x).tolist() == [slope, slope]
+        assert jit(grad(f))(x).tolist() == [slope, slope]
+        assert vmap(grad(f))(Tensor([[3.0, 5.0]])).tolist() == [[slope, slope]]
+
+    @pytest.mark.parametrize("name", [*CONTROLLED, "while_loop"])
+    def test_in_forward_mode(self, name):
+        def twice(f, x):
+            count = lambda c: (c[0] + 1, f(c[1]))  # noqa: E731
+            return while_loop(lambda c: c[0] < 2, count, (Tensor(0), x))[1]
+
+        run, slope = CONTROLLED.get(name, (twice, 49))
+        x = Tensor([3.0, 5.0])
+        moved = jvp(lambda x: run(weighed_forward, x), (x,), (Tensor([1.0, 10.0]),))[1]
+        assert moved.tolist() == [slope, 10 * slope]
+
+    def test_its_own_derivative_is_still_an_error(self):
+        def f(w):
+            outside = custom_vjp(lambda x: x * w)
+            outside.defvjp(lambda x: (outside(x), None), lambda kept, g: (g,))
+            return cond(w.sum() > 0, outside, lambda x: x, Tensor([1.0, 1.0])).sum()
+
+        with pytest.raises(AutodiffError, match="E5001"):
+            grad(f)(Tensor([1.0, 2.0]))

@@ -232,14 +232,16 @@ def logit(x: UOp, eps: float | None = None) -> UOp:
 
 def _sinc_jvp(t: Any, y: UOp, x: UOp) -> UOp:
     """π (cos u - sin u / u) / u with u = πx; near 0 its series, as the difference cancels there."""
-    u, turn = x * math.pi, x.fmod(2) * math.pi
+    wide = widened(x)
+    u, turn = wide * math.pi, wide.fmod(2) * math.pi
     small = u.abs() < 0.3
     u2 = u * u
     series = u2 * (-10 / math.factorial(11)) + 8 / math.factorial(9)
     for k in (3, 2, 1):
         series = u2 * series + (-1) ** k * 2 * k / math.factorial(2 * k + 1)
     safe = small.where(1, u)
-    return t[0] * (small.where(u * series, (turn.cos() - turn.sin() / safe) / safe) * math.pi)
+    slope = small.where(u * series, (turn.cos() - turn.sin() / safe) / safe) * math.pi
+    return t[0] * slope.cast(y.dtype)
 
 
 @composite(
@@ -250,10 +252,10 @@ def _sinc_jvp(t: Any, y: UOp, x: UOp) -> UOp:
 )
 def sinc(x: UOp) -> UOp:
     """`sin(πx) / (πx)`, 1 at 0."""
-    x = x.cast(to_float(x.dtype))
-    zero = x.eq(0)
-    turn = x.fmod(2) * math.pi  # exact for any x, where sin(πx) would see a rounded angle
-    return zero.where(1, turn.sin() / zero.where(1, x * math.pi))
+    wide = widened(x)
+    zero = wide.eq(0)
+    turn = wide.fmod(2) * math.pi  # exact for any x, where sin(πx) would see a rounded angle
+    return zero.where(1, turn.sin() / zero.where(1, wide * math.pi)).cast(to_float(x.dtype))
 
 
 @derived(

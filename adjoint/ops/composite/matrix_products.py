@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from adjoint.ir.axes import LETTERS
 from adjoint.ir.broadcast import broadcast_shapes
-from adjoint.ir.dtype import as_dtype, promote, to_float, total_dtype
+from adjoint.ir.dtype import accumulator, as_dtype, promote, to_float, total_dtype
 from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.precision import full, low, widest
 from adjoint.ir.uop import UOp
@@ -418,16 +418,21 @@ def cdist(x: UOp, other: UOp, p: float = 2.0) -> UOp:
     The gradient of a distance that is 0 is 0.
     """
     _check_points(x, other, p)
-    p = float(p)  # an attribute compares by its bits, where 2 is not 2.0
     kind = to_float(promote(x.dtype, other.dtype))
-    a, b = batched("cdist", x.cast(kind), other.cast(kind))
+    wide = accumulator(kind)  # squares of 16 bits leave their range at 256
+    a, b = batched("cdist", x.cast(wide), other.cast(wide))
     rows = a.reshape(*a.shape[:-1], 1, a.shape[-1])
     apart = rows - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])
+    return _length(apart, float(p)).cast(kind)  # an attribute compares by bits: 2 is not 2.0
+
+
+def _length(apart: UOp, p: float) -> UOp:
+    """The p-norms along the last axis."""
     gap = apart.abs()
     if p == inf and gap.shape[-1]:
         return gap.max(-1)
     if p == 0:
-        return gap.ne(0).cast(kind).reduce_sum(-1)
+        return gap.ne(0).cast(gap.dtype).reduce_sum(-1)
     if p in (1, inf) or not gap.shape[-1]:
         return gap.reduce_sum(-1)
     powers = apart * apart if p == 2 else _power(gap, p)
