@@ -34,8 +34,6 @@ def linear_in(node: UOp) -> str:
         return EACH
     if op in _FIRST:
         return FIRST
-    if op is OPS["pad_constant"]:
-        return NONE if node.arg.value else FIRST
     if op is OPS["neg"] or (
         op not in _NEVER and type(op.kernel) is Identity and len(node.src) == 1
     ):
