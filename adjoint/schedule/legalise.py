@@ -32,6 +32,7 @@ from adjoint.schedule.across import across_rules
 from adjoint.schedule.byte_products import bytes_by_library
 from adjoint.schedule.channels import channels_last
 from adjoint.schedule.collectives import collectives_as_moves
+from adjoint.schedule.concatenations import in_levels
 from adjoint.schedule.convolutions import convolution_rules
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
@@ -311,6 +312,7 @@ _RULES = RuleSet(
         Rule("no_element", AnyNode("node", ("gather", "scatter", "scatter_add")), _refused),
         Rule("picked_elements", AnyNode("node", ("scatter_add",)), _picked),
         Rule("fold_side_by_side", AnyNode("node", ("fold",)), side_by_side),
+        Rule("cat_in_levels", AnyNode("node", ("cat",)), in_levels),
     )
 )
 

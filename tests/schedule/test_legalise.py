@@ -83,6 +83,10 @@ CASES = {
         given("x", 3, 2, 4, 2, 3).fold((3, 4, 12), (1, 2), (2, 3), (2, 3)),
         given("x", 2, 4, 3, dtype="int32").fold((2, 14), (1,), 3, 3),
     ],
+    "cat_in_levels": [
+        OPS["cat"](*(given(f"x{i}", 4, 3) for i in range(17)), dim=1),
+        OPS["cat"](*(given(f"x{i}", 1 + i % 3, 2, dtype="int32") for i in range(70))),
+    ],
     "single_write": [],  # where teams compute: test_single_writes.py
     "sum_of_one_hot": [],  # where teams add up
     "count": [
