@@ -18,6 +18,7 @@ from adjoint.ir.opdef import Bad, composite, derived, scalar_like
 from adjoint.ir.uop import UOp
 from adjoint.ops.composite.concatenate import own_axis, part_of, whole_number
 from adjoint.ops.composite.scatter_update import index_of, places_of
+from adjoint.ops.composite.selection import first_in_order
 from adjoint.ops.indexing import check_index, gathered, positions, wrapped
 from adjoint.ops.movement import checked_axis
 from adjoint.ops.samples import SPECIAL, given, real, rough, whole
@@ -166,10 +167,10 @@ def topk(x: UOp, k: int, dim: int = -1, largest: bool = True, sorted_: bool = Tr
     whatever `sorted_` says.
     """
     axis, count = _count("topk", x, dim, k, 0)
-    values, order = x.sort(dim, largest)
     if not x.shape:
-        return Picked(values, order)
-    return Picked(part_of(values, axis, 0, count), part_of(order, axis, 0, count))
+        return x.sort(dim, largest)
+    order = first_in_order(x, axis, count, largest)
+    return Picked(x.gather(axis, order), order)
 
 
 def _count(op: str, x: UOp, dim: int, k: int, least: int) -> tuple[int, int]:
@@ -208,12 +209,11 @@ def _kth_reference(x: Array, k: int, dim: int = -1, keepdim: bool = False) -> tu
 def kthvalue(x: UOp, k: int, dim: int = -1, keepdim: bool = False) -> Picked:
     """The k-th smallest value along `dim`, counted from 1, and its index."""
     axis, count = _count("kthvalue", x, dim, k, 1)
-    found = x.sort(dim)
     if not x.shape:
-        return found
+        return x.sort(dim)
+    order = part_of(first_in_order(x, axis, count, False), axis, count - 1, count)
     rest = x.shape[:axis] + ((1,) if keepdim else ()) + x.shape[axis + 1 :]
-    values, order = (part_of(v, axis, count - 1, count).reshape(rest) for v in found)
-    return Picked(values, order)
+    return Picked(x.gather(axis, order).reshape(rest), order.reshape(rest))
 
 
 # ---- selecting
