@@ -291,10 +291,24 @@ class Fuser:
 
     def _goes_down(self, node: UOp, units: Iterable[Unit]) -> bool:
         """Whether a sum and one that needs it go down columns: all columns at once, from line to
-        line of memory, which a kernel with sums one after another does not."""
-        later = list(chain.from_iterable(unit.reduced for unit in units))
-        down = not self.teams and any(goes_down(n, self.target) for n in (node, *later))
-        return down and bool(later)
+        line of memory, which a kernel with sums one after another does not.
+        """
+        if self.teams:
+            return False
+        later = [n for unit in units for n in unit.reduced if self._needs(n, node)]
+        return bool(later) and any(goes_down(n, self.target) for n in (node, *later))
+
+    def _needs(self, node: UOp, other: UOp) -> bool:
+        """Whether a node is computed from another."""
+        level, seen, waiting = self.facts[other].level, {node}, [node]
+        while waiting:
+            for source in waiting.pop().src:
+                if source is other:
+                    return True
+                if source not in seen and self.facts[source].level > level:
+                    seen.add(source)
+                    waiting.append(source)
+        return False
 
     def _multiplies(self, node: UOp, uses: Uses, units: dict[Unit, None]) -> bool:
         """Whether one kernel needs a product, each of its elements or some columns beside one
