@@ -99,11 +99,9 @@ class PureOptimizer:
         new, made = self.rule.change(
             p, -g if self.options["maximize"] else g, slots, scalars.like(p)
         )
-        for kept in made.values():
+        for kept in made.values():  # a slot with a history would keep that of all steps
             if kept.requires_grad:
-                kept.requires_grad = (
-                    None  # else a slot that is there keeps the history of all steps
-                )
+                kept.requires_grad = None
         return new, made
 
 
