@@ -293,10 +293,10 @@ class Fuser:
         """Whether a sum and one that needs it go down columns: all columns at once, from line to
         line of memory, which a kernel with sums one after another does not.
         """
-        if self.teams:
+        if self.teams or not goes_down(node, self.target):
             return False
-        later = [n for unit in units for n in unit.reduced if self._needs(n, node)]
-        return bool(later) and any(goes_down(n, self.target) for n in (node, *later))
+        below = (n for unit in units for n in unit.reduced if goes_down(n, self.target))
+        return any(self._needs(n, node) for n in below)
 
     def _needs(self, node: UOp, other: UOp) -> bool:
         """Whether a node is computed from another."""
