@@ -31,7 +31,7 @@ def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: Ahead | None =
         ask(w, node.dtype, buffer.name, index.name, ahead, value_of[ahead.grid].name)
     if index.stride == 0:
         return _load_one(w, node.dtype, buffer, index, gate, alt)
-    held = None if given is None else _may_hold(w, given, value_of)
+    held = None if given is None or not w.diverts else _may_hold(w, given, value_of)
     return _load_lanes(w, node.dtype, buffer, index, gate, alt, held)
 
 

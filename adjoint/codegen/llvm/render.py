@@ -62,6 +62,8 @@ class Renderer:
         self.program = program
         self.nest = Nest(program)
         self.w = Writer(processor)
+        # Margins that are packed into scratch lie beside a picture, in memory that is there.
+        self.w.diverts = not any(n.op.name == "define_local" for n in program.body)
         self.value = _LeafValues(self.leaf)
         first = len(program.buffers) + len(program.variables)
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}

@@ -48,6 +48,7 @@ class Writer:
         # stores past the caches, and their alignment, that are written together, by their test
         self.held: dict[str, list[tuple[str, int]]] | None = None
         self.spare = 0  # bytes of memory to access where a gate is closed
+        self.diverts = True  # whether masked loads that touch nothing go there, too
         self._count = 0
         self._vectors: dict[tuple[str, int, int], str] = {}
         self._aligned: dict[tuple[str, int], str] = {}

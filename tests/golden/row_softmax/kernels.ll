@@ -7,19 +7,18 @@ start:
   %v23 = load ptr, ptr %v22
   %v69 = getelementptr inbounds i64, ptr %args, i64 3
   %v70 = load i64, ptr %v69
-  %v113 = getelementptr inbounds i64, ptr %args, i64 4
-  %v114 = load i64, ptr %v113
-  %v116 = getelementptr inbounds i64, ptr %args, i64 5
-  %v117 = load i64, ptr %v116
-  %v203 = getelementptr inbounds i64, ptr %args, i64 0
-  %v204 = load ptr, ptr %v203
-  %spare = alloca [64 x i8], align 64
+  %v111 = getelementptr inbounds i64, ptr %args, i64 4
+  %v112 = load i64, ptr %v111
+  %v114 = getelementptr inbounds i64, ptr %args, i64 5
+  %v115 = load i64, ptr %v114
+  %v201 = getelementptr inbounds i64, ptr %args, i64 0
+  %v202 = load ptr, ptr %v201
   %v2 = sub i64 %end, %begin
   %v3 = add i64 %begin, %v2
   %v6 = icmp slt i64 %begin, %v3
   br i1 %v6, label %b4, label %b5
 b4:
-  %v7 = phi i64 [ %begin, %start ], [ %v221, %b211 ]
+  %v7 = phi i64 [ %begin, %start ], [ %v219, %b209 ]
   %v10 = mul i64 %v7, %v9
   %v11 = icmp sgt i64 %v9, 0
   %v12 = select i1 %v11, i64 %v9, i64 0
@@ -80,8 +79,8 @@ b36:
   %v65 = select i1 %v64, float %v62, float %v63
   %v66 = fcmp uno float %v62, zeroinitializer
   %v67 = select i1 %v66, float %v62, float %v65
-  %v84 = insertelement <16 x float> poison, float %v67, i64 0
-  %v85 = shufflevector <16 x float> %v84, <16 x float> poison, <16 x i32> zeroinitializer
+  %v82 = insertelement <16 x float> poison, float %v67, i64 0
+  %v83 = shufflevector <16 x float> %v82, <16 x float> poison, <16 x i32> zeroinitializer
   %v68 = add i64 %v10, 0
   %v71 = add i64 0, %v70
   %v72 = sub i64 %v9, %v71
@@ -92,156 +91,154 @@ b36:
   %v77 = shufflevector <16 x i32> %v76, <16 x i32> poison, <16 x i32> zeroinitializer
   %v78 = icmp slt <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %v77
   %v79 = add i64 %v68, %v70
-  %v80 = icmp slt i64 %v71, %v9
-  %v81 = getelementptr float, ptr %v23, i64 %v79
-  %v82 = select i1 %v80, ptr %v81, ptr %spare
-  %v83 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %v82, i32 4, <16 x i1> %v78, <16 x float> splat (float 0x0000000000000000))
-  %v86 = fsub <16 x float> %v83, %v85
-  %v87 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v86
-  %v88 = select <16 x i1> %v87, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v86
-  %v89 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v88, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
-  %v90 = fsub <16 x float> %v89, splat (float 0x4168000000000000)
-  %v91 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v90, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v88)
-  %v92 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v90, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v91)
-  %v93 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v92, <16 x float> splat (float 0x3F8120BE20000000))
-  %v94 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v93, <16 x float> %v92, <16 x float> splat (float 0x3FA5555180000000))
-  %v95 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v94, <16 x float> %v92, <16 x float> splat (float 0x3FC5554DC0000000))
-  %v96 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v95, <16 x float> %v92, <16 x float> splat (float 0x3FE0000000000000))
-  %v97 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v96, <16 x float> %v92, <16 x float> splat (float 0x3FF0000000000000))
-  %v98 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v97, <16 x float> %v92, <16 x float> splat (float 0x3FF0000000000000))
-  %v99 = bitcast <16 x float> %v89 to <16 x i32>
-  %v100 = add <16 x i32> %v99, splat (i32 191)
-  %v101 = shl <16 x i32> %v100, splat (i32 23)
-  %v102 = bitcast <16 x i32> %v101 to <16 x float>
-  %v103 = fmul <16 x float> %v98, %v102
-  %v104 = fmul <16 x float> %v103, splat (float 0x3BF0000000000000)
-  %v105 = select <16 x i1> %v78, <16 x float> %v104, <16 x float> splat (float 0x0000000000000000)
-  %v106 = getelementptr inbounds float, ptr %v1, i64 %v71
-  store <16 x float> %v104, ptr %v106, align 4
-  br label %b107
-b107:
-  %v109 = phi i64 [ 0, %b36 ], [ %v173, %b164 ]
-  %v110 = phi <16 x float> [ splat (float 0x0000000000000000), %b36 ], [ %v172, %b164 ]
-  %v111 = mul i64 %v109, 256
-  %v112 = add i64 %v68, %v111
-  %v115 = mul i64 %v109, %v114
-  %v118 = add i64 %v115, %v117
-  %v119 = call i64 @llvm.smin.i64(i64 %v118, i64 16)
-  %v120 = sub i64 16, %v118
-  %v121 = call i64 @llvm.smin.i64(i64 %v120, i64 1)
-  %v122 = add i64 0, %v111
-  %v123 = icmp sgt i64 %v119, 0
-  %v124 = select i1 %v123, i64 %v119, i64 0
-  %v125 = add i64 0, %v124
-  %v128 = icmp slt i64 0, %v125
-  br i1 %v128, label %b126, label %b127
-b126:
-  %v129 = phi i64 [ 0, %b107 ], [ %v157, %b126 ]
-  %v130 = phi <16 x float> [ splat (float 0x0000000000000000), %b107 ], [ %v154, %b126 ]
-  %v131 = mul i64 %v129, 16
-  %v132 = add i64 %v112, %v131
-  %v133 = getelementptr inbounds float, ptr %v23, i64 %v132
-  %v134 = load <16 x float>, ptr %v133, align 4
-  %v135 = fsub <16 x float> %v134, %v85
-  %v136 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v135
-  %v137 = select <16 x i1> %v136, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v135
-  %v138 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v137, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
-  %v139 = fsub <16 x float> %v138, splat (float 0x4168000000000000)
-  %v140 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v139, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v137)
-  %v141 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v139, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v140)
-  %v142 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v141, <16 x float> splat (float 0x3F8120BE20000000))
-  %v143 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v142, <16 x float> %v141, <16 x float> splat (float 0x3FA5555180000000))
-  %v144 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v143, <16 x float> %v141, <16 x float> splat (float 0x3FC5554DC0000000))
-  %v145 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v144, <16 x float> %v141, <16 x float> splat (float 0x3FE0000000000000))
-  %v146 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v145, <16 x float> %v141, <16 x float> splat (float 0x3FF0000000000000))
-  %v147 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v146, <16 x float> %v141, <16 x float> splat (float 0x3FF0000000000000))
-  %v148 = bitcast <16 x float> %v138 to <16 x i32>
-  %v149 = add <16 x i32> %v148, splat (i32 191)
-  %v150 = shl <16 x i32> %v149, splat (i32 23)
-  %v151 = bitcast <16 x i32> %v150 to <16 x float>
-  %v152 = fmul <16 x float> %v147, %v151
-  %v153 = fmul <16 x float> %v152, splat (float 0x3BF0000000000000)
-  %v154 = fadd <16 x float> %v130, %v153
-  %v155 = add i64 %v122, %v131
-  %v156 = getelementptr inbounds float, ptr %v1, i64 %v155
-  store <16 x float> %v153, ptr %v156, align 4
-  %v157 = add i64 %v129, 1
-  %v158 = icmp slt i64 %v157, %v125
-  br i1 %v158, label %b126, label %b127, !llvm.loop !3
-b127:
-  %v159 = phi <16 x float> [ splat (float 0x0000000000000000), %b107 ], [ %v154, %b126 ]
-  %v160 = icmp sgt i64 %v121, 0
-  %v161 = select i1 %v160, i64 %v121, i64 0
-  %v162 = add i64 0, %v161
-  %v165 = icmp slt i64 0, %v162
-  br i1 %v165, label %b163, label %b164
-b163:
-  %v166 = phi i64 [ 0, %b127 ], [ %v169, %b163 ]
-  %v167 = phi <16 x float> [ %v159, %b127 ], [ %v168, %b163 ]
-  %v168 = fadd <16 x float> %v167, %v105
-  %v169 = add i64 %v166, 1
-  %v170 = icmp slt i64 %v169, %v162
-  br i1 %v170, label %b163, label %b164, !llvm.loop !4
-b164:
-  %v171 = phi <16 x float> [ %v159, %b127 ], [ %v168, %b163 ]
-  %v172 = fadd <16 x float> %v110, %v171
-  %v173 = add i64 %v109, 1
-  %v174 = icmp slt i64 %v173, 2
-  br i1 %v174, label %b107, label %b108, !llvm.loop !5
-b108:
-  %v175 = fadd <16 x float> splat (float 0x0000000000000000), %v172
-  %v176 = shufflevector <16 x float> %v175, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %v177 = shufflevector <16 x float> %v175, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %v178 = fadd <8 x float> %v176, %v177
-  %v179 = shufflevector <8 x float> %v178, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v180 = shufflevector <8 x float> %v178, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %v181 = fadd <4 x float> %v179, %v180
-  %v182 = shufflevector <4 x float> %v181, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v183 = shufflevector <4 x float> %v181, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v184 = fadd <2 x float> %v182, %v183
-  %v185 = extractelement <2 x float> %v184, i64 0
-  %v186 = extractelement <2 x float> %v184, i64 1
-  %v187 = fadd float %v185, %v186
-  %v200 = insertelement <8 x float> poison, float %v187, i64 0
-  %v201 = shufflevector <8 x float> %v200, <8 x float> poison, <8 x i32> zeroinitializer
-  %v188 = icmp sgt i64 %v9, 0
-  %v189 = select i1 %v188, i64 %v9, i64 0
+  %v80 = getelementptr float, ptr %v23, i64 %v79
+  %v81 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %v80, i32 4, <16 x i1> %v78, <16 x float> splat (float 0x0000000000000000))
+  %v84 = fsub <16 x float> %v81, %v83
+  %v85 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v84
+  %v86 = select <16 x i1> %v85, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v84
+  %v87 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v86, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
+  %v88 = fsub <16 x float> %v87, splat (float 0x4168000000000000)
+  %v89 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v88, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v86)
+  %v90 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v88, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v89)
+  %v91 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v90, <16 x float> splat (float 0x3F8120BE20000000))
+  %v92 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v91, <16 x float> %v90, <16 x float> splat (float 0x3FA5555180000000))
+  %v93 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v92, <16 x float> %v90, <16 x float> splat (float 0x3FC5554DC0000000))
+  %v94 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v93, <16 x float> %v90, <16 x float> splat (float 0x3FE0000000000000))
+  %v95 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v94, <16 x float> %v90, <16 x float> splat (float 0x3FF0000000000000))
+  %v96 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v95, <16 x float> %v90, <16 x float> splat (float 0x3FF0000000000000))
+  %v97 = bitcast <16 x float> %v87 to <16 x i32>
+  %v98 = add <16 x i32> %v97, splat (i32 191)
+  %v99 = shl <16 x i32> %v98, splat (i32 23)
+  %v100 = bitcast <16 x i32> %v99 to <16 x float>
+  %v101 = fmul <16 x float> %v96, %v100
+  %v102 = fmul <16 x float> %v101, splat (float 0x3BF0000000000000)
+  %v103 = select <16 x i1> %v78, <16 x float> %v102, <16 x float> splat (float 0x0000000000000000)
+  %v104 = getelementptr inbounds float, ptr %v1, i64 %v71
+  store <16 x float> %v102, ptr %v104, align 4
+  br label %b105
+b105:
+  %v107 = phi i64 [ 0, %b36 ], [ %v171, %b162 ]
+  %v108 = phi <16 x float> [ splat (float 0x0000000000000000), %b36 ], [ %v170, %b162 ]
+  %v109 = mul i64 %v107, 256
+  %v110 = add i64 %v68, %v109
+  %v113 = mul i64 %v107, %v112
+  %v116 = add i64 %v113, %v115
+  %v117 = call i64 @llvm.smin.i64(i64 %v116, i64 16)
+  %v118 = sub i64 16, %v116
+  %v119 = call i64 @llvm.smin.i64(i64 %v118, i64 1)
+  %v120 = add i64 0, %v109
+  %v121 = icmp sgt i64 %v117, 0
+  %v122 = select i1 %v121, i64 %v117, i64 0
+  %v123 = add i64 0, %v122
+  %v126 = icmp slt i64 0, %v123
+  br i1 %v126, label %b124, label %b125
+b124:
+  %v127 = phi i64 [ 0, %b105 ], [ %v155, %b124 ]
+  %v128 = phi <16 x float> [ splat (float 0x0000000000000000), %b105 ], [ %v152, %b124 ]
+  %v129 = mul i64 %v127, 16
+  %v130 = add i64 %v110, %v129
+  %v131 = getelementptr inbounds float, ptr %v23, i64 %v130
+  %v132 = load <16 x float>, ptr %v131, align 4
+  %v133 = fsub <16 x float> %v132, %v83
+  %v134 = fcmp ogt <16 x float> splat (float 0xC05A400000000000), %v133
+  %v135 = select <16 x i1> %v134, <16 x float> splat (float 0xC05A400000000000), <16 x float> %v133
+  %v136 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v135, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
+  %v137 = fsub <16 x float> %v136, splat (float 0x4168000000000000)
+  %v138 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v137, <16 x float> splat (float 0xBFE62E4300000000), <16 x float> %v135)
+  %v139 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v137, <16 x float> splat (float 0x3E205C6100000000), <16 x float> %v138)
+  %v140 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F56D117C0000000), <16 x float> %v139, <16 x float> splat (float 0x3F8120BE20000000))
+  %v141 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v140, <16 x float> %v139, <16 x float> splat (float 0x3FA5555180000000))
+  %v142 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v141, <16 x float> %v139, <16 x float> splat (float 0x3FC5554DC0000000))
+  %v143 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v142, <16 x float> %v139, <16 x float> splat (float 0x3FE0000000000000))
+  %v144 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v143, <16 x float> %v139, <16 x float> splat (float 0x3FF0000000000000))
+  %v145 = call <16 x float> @llvm.fma.v16f32(<16 x float> %v144, <16 x float> %v139, <16 x float> splat (float 0x3FF0000000000000))
+  %v146 = bitcast <16 x float> %v136 to <16 x i32>
+  %v147 = add <16 x i32> %v146, splat (i32 191)
+  %v148 = shl <16 x i32> %v147, splat (i32 23)
+  %v149 = bitcast <16 x i32> %v148 to <16 x float>
+  %v150 = fmul <16 x float> %v145, %v149
+  %v151 = fmul <16 x float> %v150, splat (float 0x3BF0000000000000)
+  %v152 = fadd <16 x float> %v128, %v151
+  %v153 = add i64 %v120, %v129
+  %v154 = getelementptr inbounds float, ptr %v1, i64 %v153
+  store <16 x float> %v151, ptr %v154, align 4
+  %v155 = add i64 %v127, 1
+  %v156 = icmp slt i64 %v155, %v123
+  br i1 %v156, label %b124, label %b125, !llvm.loop !3
+b125:
+  %v157 = phi <16 x float> [ splat (float 0x0000000000000000), %b105 ], [ %v152, %b124 ]
+  %v158 = icmp sgt i64 %v119, 0
+  %v159 = select i1 %v158, i64 %v119, i64 0
+  %v160 = add i64 0, %v159
+  %v163 = icmp slt i64 0, %v160
+  br i1 %v163, label %b161, label %b162
+b161:
+  %v164 = phi i64 [ 0, %b125 ], [ %v167, %b161 ]
+  %v165 = phi <16 x float> [ %v157, %b125 ], [ %v166, %b161 ]
+  %v166 = fadd <16 x float> %v165, %v103
+  %v167 = add i64 %v164, 1
+  %v168 = icmp slt i64 %v167, %v160
+  br i1 %v168, label %b161, label %b162, !llvm.loop !4
+b162:
+  %v169 = phi <16 x float> [ %v157, %b125 ], [ %v166, %b161 ]
+  %v170 = fadd <16 x float> %v108, %v169
+  %v171 = add i64 %v107, 1
+  %v172 = icmp slt i64 %v171, 2
+  br i1 %v172, label %b105, label %b106, !llvm.loop !5
+b106:
+  %v173 = fadd <16 x float> splat (float 0x0000000000000000), %v170
+  %v174 = shufflevector <16 x float> %v173, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %v175 = shufflevector <16 x float> %v173, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+  %v176 = fadd <8 x float> %v174, %v175
+  %v177 = shufflevector <8 x float> %v176, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v178 = shufflevector <8 x float> %v176, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %v179 = fadd <4 x float> %v177, %v178
+  %v180 = shufflevector <4 x float> %v179, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v181 = shufflevector <4 x float> %v179, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v182 = fadd <2 x float> %v180, %v181
+  %v183 = extractelement <2 x float> %v182, i64 0
+  %v184 = extractelement <2 x float> %v182, i64 1
+  %v185 = fadd float %v183, %v184
+  %v198 = insertelement <8 x float> poison, float %v185, i64 0
+  %v199 = shufflevector <8 x float> %v198, <8 x float> poison, <8 x i32> zeroinitializer
+  %v186 = icmp sgt i64 %v9, 0
+  %v187 = select i1 %v186, i64 %v9, i64 0
+  %v188 = add i64 0, %v187
+  %v189 = and i64 %v187, -8
   %v190 = add i64 0, %v189
-  %v191 = and i64 %v189, -8
-  %v192 = add i64 0, %v191
-  %v195 = icmp slt i64 0, %v192
-  br i1 %v195, label %b193, label %b194
-b193:
-  %v196 = phi i64 [ 0, %b108 ], [ %v206, %b193 ]
-  %v197 = add i64 %v196, %v10
-  %v198 = getelementptr inbounds float, ptr %v1, i64 %v196
-  %v199 = load <8 x float>, ptr %v198, align 4
-  %v202 = fdiv <8 x float> %v199, %v201
-  %v205 = getelementptr inbounds float, ptr %v204, i64 %v197
-  store <8 x float> %v202, ptr %v205, align 4
-  %v206 = add i64 %v196, 8
-  %v207 = icmp slt i64 %v206, %v192
-  br i1 %v207, label %b193, label %b194, !llvm.loop !6
-b194:
-  %v208 = sub i64 %v190, %v192
-  %v209 = icmp sgt i64 %v208, 0
-  br i1 %v209, label %b210, label %b211
-b210:
-  %v212 = trunc i64 %v208 to i32
-  %v213 = insertelement <8 x i32> poison, i32 %v212, i64 0
-  %v214 = shufflevector <8 x i32> %v213, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v215 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v214
-  %v216 = add i64 %v192, %v10
-  %v217 = getelementptr float, ptr %v1, i64 %v192
-  %v218 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v217, i32 4, <8 x i1> %v215, <8 x float> zeroinitializer)
-  %v219 = fdiv <8 x float> %v218, %v201
-  %v220 = getelementptr float, ptr %v204, i64 %v216
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %v219, ptr %v220, i32 4, <8 x i1> %v215)
-  br label %b211
-b211:
-  %v221 = add i64 %v7, 1
-  %v222 = icmp slt i64 %v221, %v3
-  br i1 %v222, label %b4, label %b5, !llvm.loop !7
+  %v193 = icmp slt i64 0, %v190
+  br i1 %v193, label %b191, label %b192
+b191:
+  %v194 = phi i64 [ 0, %b106 ], [ %v204, %b191 ]
+  %v195 = add i64 %v194, %v10
+  %v196 = getelementptr inbounds float, ptr %v1, i64 %v194
+  %v197 = load <8 x float>, ptr %v196, align 4
+  %v200 = fdiv <8 x float> %v197, %v199
+  %v203 = getelementptr inbounds float, ptr %v202, i64 %v195
+  store <8 x float> %v200, ptr %v203, align 4
+  %v204 = add i64 %v194, 8
+  %v205 = icmp slt i64 %v204, %v190
+  br i1 %v205, label %b191, label %b192, !llvm.loop !6
+b192:
+  %v206 = sub i64 %v188, %v190
+  %v207 = icmp sgt i64 %v206, 0
+  br i1 %v207, label %b208, label %b209
+b208:
+  %v210 = trunc i64 %v206 to i32
+  %v211 = insertelement <8 x i32> poison, i32 %v210, i64 0
+  %v212 = shufflevector <8 x i32> %v211, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v213 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v212
+  %v214 = add i64 %v190, %v10
+  %v215 = getelementptr float, ptr %v1, i64 %v190
+  %v216 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr %v215, i32 4, <8 x i1> %v213, <8 x float> zeroinitializer)
+  %v217 = fdiv <8 x float> %v216, %v199
+  %v218 = getelementptr float, ptr %v202, i64 %v214
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %v217, ptr %v218, i32 4, <8 x i1> %v213)
+  br label %b209
+b209:
+  %v219 = add i64 %v7, 1
+  %v220 = icmp slt i64 %v219, %v3
+  br i1 %v220, label %b4, label %b5, !llvm.loop !7
 b5:
   ret void
 }
