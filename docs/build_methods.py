@@ -35,6 +35,7 @@ _RUNNING = {  # what a file may need when it runs, in the order of imports
     "collections.abc": "Sequence",
     "typing": "TYPE_CHECKING Any Literal Self TypedDict Unpack overload",
     "adjoint.ir.dtype": "dtypes",
+    "adjoint.runtime.device": "Device",
     "adjoint.tensor._methods": "Methods",
     "adjoint.tensor.aliases": "Aliases",
     "adjoint.tensor.in_place": "InPlace",
@@ -115,7 +116,7 @@ def methods_file() -> str:
         '    """Operators, and a method for every name of a record."""\n\n'
         f"    __slots__ = ()\n\n{_operators()}\n\n{_bodies(plain)}",
     ]
-    running = "Sequence TYPE_CHECKING Any Literal TypedDict Unpack overload dtypes lift"
+    running = "Sequence TYPE_CHECKING Any Literal TypedDict Unpack overload Device dtypes lift"
     return _file(_METHODS, "\n\n".join(parts), f"{running} checked_methods")
 
 
@@ -177,10 +178,8 @@ def functions_file() -> str:
     bodies = "\n\n".join(m.as_function() for m in made)
     end = "checked_functions(globals(), __all__)\n"
     body = f"__all__ = [\n{names}\n]\n\n\n{bodies}\n\n{end}"
-    running = (
-        "Sequence TYPE_CHECKING Any Literal Unpack overload dtypes checked_functions lift Tensor"
-    )
-    return _file(_FUNCTIONS, body, running, used)
+    running = "Sequence TYPE_CHECKING Any Literal Unpack overload Device dtypes lift Tensor"
+    return _file(_FUNCTIONS, body, f"{running} checked_functions", used)
 
 
 FILES = {

@@ -155,7 +155,8 @@ class Method:
         for p in self.rest:
             star = {_POSITIONAL: "*", _KEYWORD: "**"}.get(p.kind, "")
             by_name = p.kind is inspect.Parameter.KEYWORD_ONLY
-            words.append(f"{p.name}={p.name}" if by_name else f"{star}{p.name}")
+            value = "Device.canonicalize(device)" if p.name == "device" else p.name
+            words.append(f"{p.name}={value}" if by_name else f"{star}{value}")
         return [*words, *(["**names"] if self.names else [])]
 
     def _call(self, x: str) -> tuple[str, list[str]]:

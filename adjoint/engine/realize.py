@@ -59,9 +59,11 @@ def realize(*nodes: UOp) -> None:
 
 def apart(node: UOp) -> UOp:
     """The node that gets the value of a tensor. A constant is one node in all graphs that have it,
-    so its value is not stored there: otherwise programs would depend on what else is alive.
+    so its value is not stored there: otherwise programs would depend on what else is alive. A node
+    without a device is one on all devices, and its value would be in the memory of one of them.
     """
-    return OPS["unique_identity"](node) if is_constant(node) else node
+    shared = node.device is None or is_constant(node)
+    return OPS["unique_identity"](node) if shared else node
 
 
 def compute(todo: list[UOp]) -> None:

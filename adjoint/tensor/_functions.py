@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from adjoint.ir.dtype import dtypes
+from adjoint.runtime.device import Device
 from adjoint.tensor.lift import checked_functions, lift
 from adjoint.tensor.tensor import Tensor
 
@@ -1175,7 +1176,7 @@ def fftfreq(
     fftfreq(5) → f32[5]
     fftfreq(6, 0.25) → f32[6]
     """
-    return lift.op("fftfreq", n, d, dtype, device)
+    return lift.op("fftfreq", n, d, dtype, Device.canonicalize(device))
 
 
 def fftn(
@@ -2669,7 +2670,7 @@ def rfftfreq(
     rfftfreq(5) → f32[3]
     rfftfreq(6, 0.25) → f32[4]
     """
-    return lift.op("rfftfreq", n, d, dtype, device)
+    return lift.op("rfftfreq", n, d, dtype, Device.canonicalize(device))
 
 
 def rfftn(

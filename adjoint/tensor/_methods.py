@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from adjoint.ir.dtype import dtypes
+from adjoint.runtime.device import Device
 from adjoint.tensor.lift import checked_methods, lift
 
 if TYPE_CHECKING:
@@ -1245,7 +1246,7 @@ class Methods(Conversions):
         fftfreq(5) → f32[5]
         fftfreq(6, 0.25) → f32[6]
         """
-        return lift.op("fftfreq", n, d, dtype, device)
+        return lift.op("fftfreq", n, d, dtype, Device.canonicalize(device))
 
     def fftn(
         self,
@@ -2749,7 +2750,7 @@ class Methods(Conversions):
         rfftfreq(5) → f32[3]
         rfftfreq(6, 0.25) → f32[4]
         """
-        return lift.op("rfftfreq", n, d, dtype, device)
+        return lift.op("rfftfreq", n, d, dtype, Device.canonicalize(device))
 
     def rfftn(
         self,

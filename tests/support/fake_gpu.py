@@ -152,6 +152,10 @@ class FakeGpu:
         held = [(a, n) for a, n in self._sizes.items() if a <= address < a + n]
         return held[0] if held else (address, 1 << 20)
 
+    def holds(self, address):
+        """Whether an address is in memory that it gave out."""
+        return any(a <= address <= a + n for a, n in self._sizes.copy().items())
+
     def number_of(self, address):
         return 0
 
@@ -163,7 +167,7 @@ class FakeGpu:
 
     def function(self, module, name, shared):
         assert f".entry {name}(".encode() in module
-        return FakeFunction(name)
+        return FakeFunction(name, self)
 
     def resident(self, function, threads, shared):
         return 32, 2048 // threads
@@ -216,8 +220,9 @@ class FakeGraph:
 class FakeFunction:
     """A kernel, with the code of the CPU that computes the same."""
 
-    def __init__(self, name):
+    def __init__(self, name, gpu):
         self.name, self.code, self.buffers, self.source = name, None, 0, None
+        self.gpu = gpu
         self.row = 0  # numbers of a row, where a launch has a table of them
         self.backwards = False
 
@@ -247,6 +252,8 @@ class FakeFunction:
             return
         inside = [v for v in values[: self.buffers] if v % ACCESS_BYTES]
         assert not inside, f"{self.name}: misaligned address"
+        outside = [v for v in values[: self.buffers] if v and not self.gpu.holds(v)]
+        assert not outside, f"{self.name}: illegal memory access at {outside[0]:#x}"
         arguments = Cells(values[:-1] or [0])
         self.code(arguments.address, 0, values[-1])
 

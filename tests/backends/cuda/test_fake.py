@@ -12,6 +12,8 @@ import pytest
 
 from adjoint import Tensor, cond, grad, jit, lower, memory, profile, scan
 from adjoint.errors import DeviceError
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS
 from adjoint.ir.values import storage
 from adjoint.runtime.device import has_tools
 from adjoint.runtime.memory import memory_of
@@ -21,6 +23,7 @@ from tests.anew import compiled_anew
 from tests.backends.cuda.agreement import compared, program, values
 from tests.backends.cuda.programs import LENGTHS, ROWS, programs
 from tests.handbuilt.building import saxpy
+from tests.support.devices import on
 from tests.support.fake_gpu import fake_gpu
 
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
@@ -275,3 +278,26 @@ def test_a_profile_has_lanes_for_the_gpu_and_for_copies(gpu):
     assert copies == [("NumPy → host", 512), ("host → GPU", 512), ("GPU → host", 512)]
     names = list(p.lanes.names.values())
     assert names[-2:] == ["GPU", "copies"]
+
+
+@pytest.mark.parametrize("made", [Tensor.fftfreq, Tensor.rfftfreq, Tensor.arange, Tensor.eye])
+def test_values_of_another_default_device_are_not_read(gpu, made):
+    with on("CPU"):
+        kept = made(5)
+        wanted = [t.numpy() for t in (kept, kept.square() - 1)]
+    with on("GPU"):
+        x = made(5)
+        assert [t.device for t in (x, kept)] == ["GPU", "CPU"]
+        y = x.square() - 1
+        y.realize(x)
+        for found, right in zip((x, y), wanted, strict=True):
+            np.testing.assert_array_equal(found.numpy(), right)
+
+
+def test_a_node_without_a_device_has_no_value_of_one(gpu):
+    node = OPS["const"](1, dtypes.float32, (5,)).scan_sum(0)
+    kept = Tensor(node).realize()
+    assert node.device is None
+    assert node.realized is None
+    x = floats(5)
+    np.testing.assert_array_equal((Tensor(node) * x).numpy(), kept.numpy() * x.numpy())
