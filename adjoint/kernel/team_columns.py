@@ -67,8 +67,9 @@ class Columns:
     @staticmethod
     def of(frame: LoopStages, choice: Choice) -> Columns:
         """Of the run of outer loops that lanes go along."""
-        sizes, sums = _runs(frame, choice), max(len(stage.reductions) for stage in frame.stages)
-        most = _GROUP_BYTES // (_group_bytes(_side(frame)) * sums)
+        sizes, stage = _runs(frame, choice), frame.stages[0]
+        room = _GROUP_BYTES // (_group_bytes(_side(frame)) * len(stage.reductions))
+        most = room if len(frame.stages) == 1 else _STRIPS[0]
         return Columns(sizes[choice.lane], prod(sizes) // sizes[choice.lane], most)
 
 
@@ -113,11 +114,13 @@ class TeamColumns(TeamKernel):
 
     def _groups_apart(self, each: int) -> int:
         """How many groups of sixteen lines are added up side by side, as long as there are threads
-        and scratch: more loads are under way so."""
-        stages = self.frame.stages
-        groups = min(_groups(prod(stage.sizes)) for stage in stages)
-        sums = max(len(stage.reductions) for stage in stages)
-        found = 1
+        and scratch: more loads are under way so. Stages one after another would each need scratch
+        of their own, which leaves a processor one team.
+        """
+        stage, *later = self.frame.stages
+        if later:
+            return 1
+        groups, sums, found = _groups(prod(stage.sizes)), len(stage.reductions), 1
         while groups % (2 * found) == 0:
             threads = self.side * 2 * found * LANES * self.strip // each
             scratch = _group_bytes(self.side) * self.strip * sums
