@@ -67,9 +67,9 @@ class Columns:
     @staticmethod
     def of(frame: LoopStages, choice: Choice) -> Columns:
         """Of the run of outer loops that lanes go along."""
-        sizes, stage = _runs(frame, choice), frame.stages[0]
-        room = _GROUP_BYTES // (_group_bytes(_side(frame)) * len(stage.reductions))
-        most = room if len(frame.stages) == 1 else _STRIPS[0]
+        sizes, side = _runs(frame, choice), _side(frame)
+        room = _GROUP_BYTES // (_group_bytes(side) * _sums(frame))
+        most = room if _fits_few_registers(frame, side) else _STRIPS[0]
         return Columns(sizes[choice.lane], prod(sizes) // sizes[choice.lane], most)
 
 
@@ -77,6 +77,17 @@ def _side(frame: LoopStages) -> int:
     """Blocks that a team adds up side by side."""
     blocks = max(-(-prod(stage.sizes) // BLOCK) for stage in frame.stages)
     return 1 << (blocks - 1).bit_length()
+
+
+def _sums(frame: LoopStages) -> int:
+    """The most reductions of a stage."""
+    return max(len(stage.reductions) for stage in frame.stages)
+
+
+def _fits_few_registers(frame: LoopStages, side: int) -> bool:
+    """Whether groups side by side do not spill: the unrolled loops of several stages over several
+    blocks do (an argmax of 16,384 lines took 0.39 ms instead of 0.13)."""
+    return len(frame.stages) == 1 or side == 1
 
 
 def _group_bytes(side: int) -> int:
@@ -114,13 +125,11 @@ class TeamColumns(TeamKernel):
 
     def _groups_apart(self, each: int) -> int:
         """How many groups of sixteen lines are added up side by side, as long as there are threads
-        and scratch: more loads are under way so. Stages one after another would each need scratch
-        of their own, which leaves a processor one team.
-        """
-        stage, *later = self.frame.stages
-        if later:
+        and scratch: more loads are under way so."""
+        if not _fits_few_registers(self.frame, self.side):
             return 1
-        groups, sums, found = _groups(prod(stage.sizes)), len(stage.reductions), 1
+        groups = min(_groups(prod(stage.sizes)) for stage in self.frame.stages)
+        sums, found = _sums(self.frame), 1
         while groups % (2 * found) == 0:
             threads = self.side * 2 * found * LANES * self.strip // each
             scratch = _group_bytes(self.side) * self.strip * sums

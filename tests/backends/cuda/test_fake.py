@@ -15,6 +15,7 @@ from adjoint.errors import DeviceError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.values import storage
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS
 from adjoint.runtime.device import has_tools
 from adjoint.runtime.memory import memory_of
 from adjoint.target import TARGETS
@@ -301,3 +302,9 @@ def test_a_node_without_a_device_has_no_value_of_one(gpu):
     assert node.realized is None
     x = floats(5)
     np.testing.assert_array_equal((Tensor(node) * x).numpy(), kept.numpy() * x.numpy())
+
+
+@pytest.mark.parametrize(("rows", "few"), [(16384, False), (1024, True)])
+def test_stages_over_several_blocks_do_not_spill(gpu, rows, few):
+    (step,) = lower(lambda x: x.argmax(0))(Tensor.empty(rows, 64, device="GPU")).plan.steps
+    assert (step.program.registers == FEW_REGISTERS) == few
