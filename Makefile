@@ -125,7 +125,7 @@ test-gpu: $(READY)
 
 # Needs compute-sanitizer of the CUDA toolkit on the path.
 test-gpu-sanitizer: $(READY)
-	$(BIN)/python -m tests.backends.cuda.sanitised
+	$(BIN)/python -m tests.backends.cuda.sanitised --workers 8
 
 # Programs of two to five processes; in make test they are two.
 test-mpi: $(READY)

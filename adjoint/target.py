@@ -122,6 +122,7 @@ class Team:
     lanes: int  # of a thread, side by side in one access, of four bytes each
     longest: int = 1 << 20  # elements of a row that a team does
     scratch_bytes: int = 0  # that a team can have
+    near_bytes: int = 0  # of a row, at most, of which the cache has those of all teams
 
     def threads_for(self, count: int) -> int:
         """So many that each has one of these elements, if there are not too many."""
@@ -201,7 +202,7 @@ _GPU = Target(
     probe_numbers=1 << 28,
     serial_bytes=16,
     thread_bytes=16,
-    team=Team(512, 32, 4, scratch_bytes=227 << 10),
+    team=Team(512, 32, 4, scratch_bytes=227 << 10, near_bytes=128 << 10),
     caches=(1 << 11,),  # of a thread
     far_bytes=1 << 62,
     index_bits=32,

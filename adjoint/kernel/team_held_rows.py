@@ -120,7 +120,7 @@ class HeldRows(TeamKernel):
 
 def _held_rows(frame: LoopStages, longest: int, team: Team) -> set[UOp]:
     """The operands of which a team holds rows in scratch: long ones, that several loops go over."""
-    if len(frame.stages) < 2 or longest <= _IN_REGISTERS * team.most:
+    if not _is_long(frame, longest, team) or is_read_twice(frame, longest, team):
         return set()
     sums = sum(adds(node) for node, _, _ in frame.group.reduced)  # with two, registers spill too
     left, found = team.scratch_bytes - _BESIDE - sums * _OF_A_SUM, set()
@@ -129,6 +129,22 @@ def _held_rows(frame: LoopStages, longest: int, team: Team) -> set[UOp]:
             left -= longest * node.dtype.itemsize
             found.add(node)
     return found
+
+
+def is_read_twice(frame: LoopStages, longest: int, team: Team) -> bool:
+    """Whether a team reads long rows twice, the second time from the cache, and stores none. It
+    needs no scratch for them, so that a processor has two teams: one reads while the other
+    computes.
+    """
+    if not _is_long(frame, longest, team) or len(frame.stages) > 2:
+        return False
+    size = sum(longest * n.dtype.itemsize for n in frame.group.inputs if n.size >= longest)
+    return size <= team.near_bytes and not any(stage.stores for stage in frame.stages)
+
+
+def _is_long(frame: LoopStages, longest: int, team: Team) -> bool:
+    """Whether registers are too few for a row that several loops go over."""
+    return len(frame.stages) > 1 and longest > _IN_REGISTERS * team.most
 
 
 def is_expensive(node: UOp) -> bool:

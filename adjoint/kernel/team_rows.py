@@ -20,10 +20,11 @@ from adjoint.ir.affine import Affine
 from adjoint.ir.dtype import DType
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.algorithms.loops import FEW_REGISTERS
 from adjoint.kernel.index_maps import Gate
 from adjoint.kernel.loop_stages import LoopStages, Stage, adds
 from adjoint.kernel.loop_strategy import Choice
-from adjoint.kernel.team_held_rows import HeldRows, is_expensive
+from adjoint.kernel.team_held_rows import HeldRows, is_expensive, is_read_twice
 from adjoint.kernel.team_kernel import has_fixed_order, join_of, start_of
 from adjoint.ops.mathematics.nodes import compute_dtype, rounded
 from adjoint.ops.tree import BLOCK, GROUP, LANES
@@ -92,6 +93,7 @@ class TeamRows(HeldRows):
         self.partials: dict[tuple[int, DType, int], UOp] = {}
         self.inside: Gate = ()  # whether a lane has an element of the row
         self.repeats = False  # whether lanes that are left over do what others do
+        self.registers = FEW_REGISTERS if is_read_twice(frame, self.longest, target.team) else 0
         self.most = (_MOST if self.held else target.team.most) * each
         self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
 
@@ -105,7 +107,8 @@ class TeamRows(HeldRows):
                 self._write_stage(number, stage)
             for node, index in frame.rows:
                 self._store(node, self.counters.at(index, node, None), ())
-        return self.finished(name, self.cost)
+        program, flagged = self.finished(name, self.cost)
+        return replace(program, registers=self.registers), flagged
 
     # ---- a stage
 
