@@ -21,7 +21,7 @@ help:
 	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
 	@echo "make test-c       every record's kernels as C, compiled by gcc, cc or clang, against LLVM"
 	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
-	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
+	@echo "make test-cuda-compile  every record's kernels in CUDA C++, by nvcc or NVRTC; PTX, by ptxas"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make test-gpu     every record and derivative on an NVIDIA GPU: the bits of the CPU"
 	@echo "make test-gpu-sanitizer  kernels on an NVIDIA GPU under memcheck, racecheck and synccheck"
@@ -168,7 +168,7 @@ test-opencl: $(READY) $(OPENCL)/.ready
 	$(TARGETS) tests/codegen/c/test_opencl.py
 
 test-cuda-compile: $(READY)
-	$(TARGETS) tests/codegen/c/test_cuda.py
+	$(TARGETS) tests/codegen/c/test_cuda.py tests/codegen/nvptx
 
 NAGA := .naga
 NAGA_WASM ?= naga-wasm@30.1.0

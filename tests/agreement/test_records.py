@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from tests.agreement.records import DERIVATIVES, LATE, VALUES, gradients, values
+from tests.agreement.records import DERIVATIVES, IN_TURNS, LATE, gradients, values
 from tests.ops.cases import call, outputs
 from tests.support.devices import SUMMED, on, same, together
 
@@ -24,7 +24,7 @@ def both(make, *args):
     return found
 
 
-@pytest.mark.parametrize(("record", "dtype"), VALUES)
+@pytest.mark.parametrize(("record", "dtype"), IN_TURNS)
 def test_values_are_those_of_the_reference(record, dtype):
     ref, cpu = both(values, record, dtype)
     for name, wanted in ref.items():
