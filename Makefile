@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-mpi test-sharding test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs gallery site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-mpi test-sharding test-deps test-interrupts bits golden check check-types check-style fuzz fuzz-gpu bench docs gallery site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -204,12 +204,17 @@ test-clients: $(READY) $(CLIENTS)/.ready
 # As a module, so that hooks find docs/; the theme would announce its successor at every build.
 MKDOCS = NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
+# The site and the types take as long as one another.
 check: $(READY)
+	@$(MAKE) --no-print-directory -j 2 -O check-types check-style site
+
+check-types:
+	$(BIN)/mypy
+
+check-style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MKDOCS) build --strict --quiet --site-dir site
 
 format: $(READY)
 	$(BIN)/ruff format .
