@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-mpi test-sharding test-deps test-interrupts bits golden check fuzz fuzz-gpu bench docs gallery site format clean
+.PHONY: help demo test test-all test-oracle test-c test-opencl test-cuda-compile test-wgsl test-clients test-cpus test-arm64 test-gpu test-gpu-sanitizer test-mpi test-sharding test-deps test-interrupts bits golden check check-types check-style fuzz fuzz-gpu bench docs gallery site format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,7 +21,7 @@ help:
 	@echo "make test-oracle  ops, layers, losses, optimisers and files against torch's"
 	@echo "make test-c       every record's kernels as C, compiled by gcc, cc or clang, against LLVM"
 	@echo "make test-opencl  every record's kernels in OpenCL C, run on PoCL, against LLVM"
-	@echo "make test-cuda-compile  every record's kernels in CUDA C++, compiled by nvcc or NVRTC"
+	@echo "make test-cuda-compile  every record's kernels in CUDA C++, by nvcc or NVRTC; PTX, by ptxas"
 	@echo "make test-wgsl    kernels of every record in WGSL, validated by naga (needs node and npm)"
 	@echo "make test-gpu     every record and derivative on an NVIDIA GPU: the bits of the CPU"
 	@echo "make test-gpu-sanitizer  kernels on an NVIDIA GPU under memcheck, racecheck and synccheck"
@@ -168,7 +168,7 @@ test-opencl: $(READY) $(OPENCL)/.ready
 	$(TARGETS) tests/codegen/c/test_opencl.py
 
 test-cuda-compile: $(READY)
-	$(TARGETS) tests/codegen/c/test_cuda.py
+	$(TARGETS) tests/codegen/c/test_cuda.py tests/codegen/nvptx
 
 NAGA := .naga
 NAGA_WASM ?= naga-wasm@30.1.0
@@ -204,12 +204,17 @@ test-clients: $(READY) $(CLIENTS)/.ready
 # As a module, so that hooks find docs/; the theme would announce its successor at every build.
 MKDOCS = NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
+# The site and the types take as long as one another.
 check: $(READY)
+	@$(MAKE) --no-print-directory -j 2 -O check-types check-style site
+
+check-types:
+	$(BIN)/mypy
+
+check-style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MKDOCS) build --strict --quiet --site-dir site
 
 format: $(READY)
 	$(BIN)/ruff format .

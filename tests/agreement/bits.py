@@ -14,6 +14,7 @@ import hashlib
 import json
 import sys
 import warnings
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -41,11 +42,10 @@ def chosen(every):
 
 
 def results(record, dtype):
-    """The tensors of all samples of a record, not computed yet."""
-    for raw in record.samples():
-        for result in outputs(call(record, adapted(raw, dtype))):
-            if isinstance(result, Tensor) and compiles(result):
-                yield result
+    """The tensors of all samples of a record that are kernels alone, not computed yet."""
+    samples = (adapted(raw, dtype) for raw in record.samples())
+    found = [r for s in samples for r in outputs(call(record, s)) if isinstance(r, Tensor)]
+    return found if compiles(*found) else [r for r in found if compiles(r)]
 
 
 def digest(found):
@@ -68,21 +68,27 @@ def canonical(value):
     return np.where(np.isnan(parts.astype(np.float64)), parts.dtype.type(np.nan), parts)
 
 
-def compiles(tensor):
-    """Whether every step of the tensor's program is a kernel of ours."""
-    return all(isinstance(step, KernelStep) for step in steps_of(tensor))
+def compiles(*tensors):
+    """Whether every step of the program of tensors is a kernel of ours."""
+    return all(isinstance(step, KernelStep) for step in steps_of(tensors))
 
 
-def rounds_twice(tensor):
+def rounds_twice(tensors):
     """Whether a product of matrices has the bits of processors without fused multiply-adds."""
-    products = (step.strategy.use in (TILES, PANELS) for step in steps_of(tensor))
-    return not BACKEND.target.tile.fused and any(products)
+    if BACKEND.target.tile.fused:
+        return False
+    return any(step.strategy.use in (TILES, PANELS) for step in steps_of(tensors))
 
 
-def steps_of(tensor):
-    """The steps of a tensor's program, those inside of control flow instead of that."""
-    leaves = [n for n in toposort([tensor.uop]) if is_known(n)]
-    return list(inside(compile_graph([tensor.uop], leaves, BACKEND).steps))
+def steps_of(tensors):
+    """The steps of a program of tensors, those inside of control flow instead of that."""
+    return _steps_of(tuple(tensor.uop for tensor in tensors))
+
+
+@lru_cache(maxsize=1)  # two questions are asked of them
+def _steps_of(roots):
+    leaves = [n for n in toposort(roots) if is_known(n)]
+    return list(inside(compile_graph(roots, leaves, BACKEND).steps))
 
 
 def inside(steps):
@@ -101,8 +107,8 @@ def main(arguments):
     Device.DEFAULT = "CPU"
     found = {}
     for name, record, dtype in chosen(options.all):
-        tensors = list(results(record, dtype))
-        if not any(map(rounds_twice, tensors)):
+        tensors = results(record, dtype)
+        if not rounds_twice(tensors):
             found[name] = digest(tensors)
     text = json.dumps(found, indent=0, sort_keys=True)
     if options.update:

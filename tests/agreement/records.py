@@ -10,12 +10,36 @@ from tests.ops.points import points
 from tests.support.devices import together
 
 VALUES = [pytest.param(r, d, id=f"{r.name}-{d.short}") for r in RECORDS for d in dtypes_of(r)]
+INTEGERS = (("int8", "uint8", "int16", "uint16"), ("int32", "uint32"), ("int64", "uint64"))
+WIDE = (("float64", "float32"),)
+
+
+def in_turn(record, dtype, groups):
+    """Basic arithmetic is tried in every dtype; another op takes turns with the dtypes of a group:
+    its kernels are the same but for that arithmetic."""
+    own = {d.name for d in dtypes_of(record)}
+    known = [[name for name in names if name in own] for names in groups]
+    turn = RECORDS.index(record)
+    chosen = {names[turn % len(names)] for names in known if names}
+    return record.level == "both" or dtype.name in chosen or dtype.name not in sum(groups, ())
+
+
+def _taking_turns(cases, groups):
+    """The cases, of which those are slow whose turn it is not."""
+    marks = {True: [], False: pytest.mark.slow}
+    return [
+        pytest.param(*c.values, id=c.id, marks=marks[in_turn(*c.values, groups)]) for c in cases
+    ]
+
+
 DERIVATIVES = [
     pytest.param(r, d, id=f"{r.name}-{d.short}")
     for r in RECORDS
     for d in (dtypes.float64, dtypes.float32)
     if d in dtypes_of(r) and reason_for(r.name, "first order") is None
 ]
+VALUES_IN_TURNS = _taking_turns(VALUES, INTEGERS)
+DERIVATIVES_IN_TURNS = _taking_turns(DERIVATIVES, WIDE)
 LATE = [
     pytest.param(r, bad, id=f"{r.name}-{i}")
     for r in RECORDS

@@ -9,7 +9,7 @@ from tests.fuzz.shrink import failure, shrunk
 COUNT, CHUNK = 5000, 100
 
 
-FIRST = 400  # the others are slow; tests/fuzz has whole programs
+FIRST = 200  # the others are slow; tests/fuzz has whole programs
 CHUNKS = [
     pytest.param(n, marks=[pytest.mark.slow] if n >= FIRST else []) for n in range(0, COUNT, CHUNK)
 ]

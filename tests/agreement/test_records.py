@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import adjoint
-from tests.agreement.records import DERIVATIVES, LATE, VALUES, gradients, values
+from tests.agreement.records import (
+    DERIVATIVES_IN_TURNS,
+    LATE,
+    VALUES_IN_TURNS,
+    gradients,
+    values,
+)
 from tests.ops.cases import call, outputs
 from tests.support.devices import SUMMED, on, same, together
 
@@ -24,14 +30,14 @@ def both(make, *args):
     return found
 
 
-@pytest.mark.parametrize(("record", "dtype"), VALUES)
+@pytest.mark.parametrize(("record", "dtype"), VALUES_IN_TURNS)
 def test_values_are_those_of_the_reference(record, dtype):
     ref, cpu = both(values, record, dtype)
     for name, wanted in ref.items():
         same(wanted, cpu[name], f"{record.name} as {dtype}, {name}", summed=record.level != "both")
 
 
-@pytest.mark.parametrize(("record", "dtype"), DERIVATIVES)
+@pytest.mark.parametrize(("record", "dtype"), DERIVATIVES_IN_TURNS)
 def test_derivatives_are_those_of_the_reference(record, dtype):
     ref, cpu = both(gradients, record, dtype)
     for name, wanted in ref.items():

@@ -11,6 +11,7 @@ from adjoint.backends.cpu import BACKEND
 from adjoint.engine.program_cache import PROGRAMS
 from adjoint.schedule import fuse
 from tests.anew import compiled_anew
+from tests.support.covering import covering
 from tests.support.processes import printed
 
 pytestmark = [
@@ -123,11 +124,9 @@ def forced(monkeypatch):
     PROGRAMS.clear()
 
 
-@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("form", FORMS, ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize(("form", "size", "how"), covering(FORMS, list(SIZES), list(HOW)))
 def test_no_bit_changes(form, size, how, forced):
-    fn, args = how(form), operands(size)
+    fn, args = HOW[how](form), operands(size)
     forced(True)
     found = leaves_of(jit(fn)(*args))
     forced(False)

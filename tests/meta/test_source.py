@@ -4,9 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import adjoint
 from adjoint.config import OPTIONS
@@ -36,52 +35,60 @@ def _name(file):
     return str(file.relative_to(ROOT))
 
 
-def _tree(file):
-    return ast.parse(file.read_text(encoding="utf-8"), str(file))
+@cache
+def _text(file):
+    return file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", MODULES, ids=_name)
-def test_the_module_says_what_it_is(file):
-    assert len((ast.get_docstring(_tree(file)) or "").strip()) > 20
+@cache
+def _parsed(file):
+    """The docstring of a file, and the lines of imports inside of its functions."""
+    tree = ast.parse(_text(file), str(file))
+    inside = {
+        node.lineno
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    return (ast.get_docstring(tree) or "").strip(), sorted(inside)
+
+
+def test_every_module_says_what_it_is():
+    assert [_name(file) for file in MODULES if len(_parsed(file)[0]) <= 20] == []
 
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 OBLIQUE = re.compile(r"\b(some|any|no|every)body\b|\bwhoever\b", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("file", [*MODULES, *PAGES], ids=_name)
-def test_prose_names_who_acts(file):
-    lines = file.read_text(encoding="utf-8").splitlines()
-    assert [i for i, line in enumerate(lines, 1) if OBLIQUE.search(line)] == []
-
-
-@pytest.mark.parametrize("file", MODULES, ids=_name)
-def test_imports_are_at_the_top(file):
-    optional = file.is_relative_to(PACKAGE / "runtime")  # libraries that may not be installed
-    optional |= _name(file) in DOORS
-    inside = [
-        node.lineno
-        for function in ast.walk(_tree(file))
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for node in ast.walk(function)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
+def test_prose_names_who_acts():
+    found = [
+        f"{_name(file)}:{number}"
+        for file in (*MODULES, *PAGES)
+        for number, line in enumerate(_text(file).splitlines(), 1)
+        if OBLIQUE.search(line)
     ]
-    assert optional or inside == []
+    assert found == []
 
 
-@pytest.mark.parametrize("file", EVERY_FILE, ids=_name)
-def test_the_file_is_not_too_long(file):
-    text = file.read_text(encoding="utf-8")
-    written = "Written by `make docs`" in (ast.get_docstring(ast.parse(text)) or "")
-    assert written or len(text.splitlines()) <= MOST_LINES
+def _is_optional(file):
+    """Whether a module may import inside of functions: libraries that may not be installed."""
+    return file.is_relative_to(PACKAGE / "runtime") or _name(file) in DOORS
+
+
+def test_imports_are_at_the_top():
+    checked = [file for file in MODULES if not _is_optional(file)]
+    assert [f"{_name(f)}:{line}" for f in checked for line in _parsed(f)[1]] == []
+
+
+def test_no_file_is_too_long():
+    long = [file for file in EVERY_FILE if len(_text(file).splitlines()) > MOST_LINES]
+    assert [_name(f) for f in long if "Written by `make docs`" not in _parsed(f)[0]] == []
 
 
 def test_the_environment_is_read_in_one_place():
-    readers = [
-        _name(file)
-        for file in MODULES
-        if READS_ENVIRONMENT.search(file.read_text(encoding="utf-8"))
-    ]
+    readers = [_name(file) for file in MODULES if READS_ENVIRONMENT.search(_text(file))]
     assert readers == ["adjoint/config.py"]
 
 
@@ -99,7 +106,7 @@ def test_every_option_is_documented_and_its_variable_named_after_it():
 
 def test_nothing_is_left_to_do():
     marks = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
-    assert [_name(f) for f in EVERY_FILE if marks.search(f.read_text(encoding="utf-8"))] == []
+    assert [_name(f) for f in EVERY_FILE if marks.search(_text(f))] == []
 
 
 def test_layers_and_cycles():

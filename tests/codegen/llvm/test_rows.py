@@ -84,9 +84,9 @@ def squares(program):
     return "shufflevector" in Compiled(program).text
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("backend", [LargeBackend, AlongBackend])
+@pytest.mark.parametrize(
+    ("backend", "dtype", "shape"), covering([LargeBackend, AlongBackend], DTYPES, SHAPES)
+)
 def test_a_transpose_of_any_element_is_one_of_registers(backend, dtype, shape):
     x = values(dtype, *shape)
     program = only_kernel(lambda x: x.T.contiguous(), x, backend=backend)

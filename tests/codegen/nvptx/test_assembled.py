@@ -37,22 +37,31 @@ PROGRAMS = {name: (fn, (33, 640)) for name, fn in ROWS.items()}
 PROGRAMS |= {name: (fn, shapes[0]) for name, (fn, shapes) in WHOLE.items()}
 
 
-@needs_assembler
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_the_assembler_takes_every_kernel(name, tmp_path):
+def in_turns(own):
+    """Every program, in one of two forms for `make test`; the other is for another compiler's
+    tests, `make test-cuda-compile`."""
+    marks = {turn: [] if turn == own else pytest.mark.targets for turn in (0, 1)}
+    return [pytest.param(name, marks=marks[i % 2]) for i, name in enumerate(PROGRAMS)]
+
+
+def programs_of(name):
     fn, shape = PROGRAMS[name]
     found = fn(floats(*shape))
-    for source in sources(*(found if isinstance(found, (list, tuple)) else [found])):
-        done = assembled(ptx_of(source, 90), tmp_path)
+    return programs(*(found if isinstance(found, (list, tuple)) else [found]))
+
+
+@needs_assembler
+@pytest.mark.parametrize("name", in_turns(0))
+def test_the_assembler_takes_every_kernel(name, tmp_path):
+    for program in programs_of(name):
+        done = assembled(ptx_of(render(program), 90), tmp_path)
         assert done.returncode == 0, done.stderr
 
 
 @needs_assembler
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", in_turns(1))
 def test_the_assembler_takes_kernels_that_are_launched_together(name, tmp_path):
-    fn, shape = PROGRAMS[name]
-    found = fn(floats(*shape))
-    for program in programs(*(found if isinstance(found, (list, tuple)) else [found])):
+    for program in programs_of(name):
         ptx = ptx_of(render(replace(program, joint=True)), 90)
         assert ptx.count(".param ") == 1  # a table, which is read in place
         assert ".local" not in ptx

@@ -35,6 +35,9 @@ def reason():
 pytestmark = pytest.mark.skipif(bool(reason()), reason=reason() or "MPI is here")
 
 
+SOON = 200  # seconds, of a machine that may be busy: before the launcher gives up
+
+
 def launch(size, program, *arguments, silence="20", threads="1", limit=300):
     """The exit code of `adjoint launch`, what was printed, and the seconds it took."""
     words = [sys.executable, "-m", "adjoint", "launch", "-n", str(size), "--threads", threads]
@@ -100,7 +103,7 @@ def check_fault(size, fault, collective):
         assert "train.py:7" in text, text
     assert re.search(SAID[fault], text), text
     assert not left_behind(text)
-    assert seconds < 200  # and not when the launcher gives up
+    assert seconds < SOON
 
 
 SAID = {
@@ -156,7 +159,7 @@ def test_each_collective_is_told_from_another(collective):
     assert code != 0
     assert "E7020" in text, text
     assert "all_reduce max float64[3] (train.py:9)" in text
-    assert seconds < 200  # and not when the launcher gives up
+    assert seconds < SOON
 
 
 @pytest.mark.mpi
@@ -166,7 +169,7 @@ def test_processes_that_wait_in_different_groups_are_told_both_places():
     assert "E7020" in text, text
     assert "train.py:7" in text
     assert "members [0, 1]" in text
-    assert seconds < 200  # and not when the launcher gives up
+    assert seconds < SOON
 
 
 @pytest.mark.mpi
@@ -190,7 +193,7 @@ def check_early(fault):
     assert "member().barrier" in text, text
     assert "and member 0 cannot go on with the beginning of MPI" in text, text
     assert not left_behind(text)
-    assert seconds < 60
+    assert seconds < SOON
 
 
 def test_a_process_that_ends_before_it_joins_is_named():
@@ -295,7 +298,7 @@ def test_stages_send_the_bytes_that_were_counted(strategy, mesh, monkeypatch):
     Run(strategy, made).losses(2)
     report = programs[-1].report()
     program = ROOT / "tests" / "nn" / "parallel_training.py"
-    code, text, _ = launch(made.size, program, strategy, mesh, "3", limit=120)
+    code, text, _ = launch(made.size, program, strategy, mesh, "3")
     assert code == 0, text
     sent = sorted(int(found) for found in re.findall(r"^sent (\d+)$", text, re.MULTILINE))
     counted = [report.stages[made.stage(m)] for m in range(made.size)]
@@ -331,11 +334,11 @@ def test_a_killed_stage_is_named_and_the_run_goes_on_from_its_checkpoint(mesh, t
     whole, folder = Run("", mesh_of(mesh)).losses(4), str(tmp_path / "run.ckpt")
     script = ROOT / "tests" / "nn" / "parallel_training.py"
     size = mesh_of(mesh).size
-    code, text, seconds = launch(size, script, "", mesh, "4", folder, "2", limit=120)
+    code, text, seconds = launch(size, script, "", mesh, "4", folder, "2")
     assert code != 0
     assert "E7021: member 1 was killed" in text, text
     assert "microbatch" in text
-    assert seconds < 60
+    assert seconds < SOON
     assert trained(size, "", mesh, "4", folder) == whole[2:]
 
 
@@ -415,23 +418,19 @@ def test_sums_beside_kernels_have_the_bits_of_one_process():
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("how", "code"), [("killed", "E7021"), ("raises", "E7021")])
-def test_a_process_that_is_lost_while_sums_are_on_their_way_is_named(how, code):
-    exit_code, text, seconds = launch(2, HERE / "mpi_overlap.py", how)
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("killed", "E7021: all_reduce: member 1 was killed"),
+        ("raises", "E7021: all_reduce: member 1 raised ValueError: no more"),
+        ("stopped", "E7021: all_reduce: member 1 has been silent for 5 s"),
+        ("other", "E7020: all_reduce: members 0 and 1 call different collectives"),
+    ],
+)
+def test_a_process_that_is_lost_while_sums_are_on_their_way_is_named(how, said):
+    silence = SILENCE.get(how, "20")
+    exit_code, text, seconds = launch(2, HERE / "mpi_overlap.py", how, silence=silence)
     assert exit_code != 0
-    assert code in text, text
-    assert "member 1" in text
-    assert "all_reduce" in text
-    assert seconds < 30
+    assert said in text, text
+    assert seconds < SOON
     assert not left_behind(text)
-
-
-@pytest.mark.mpi
-def test_a_stopped_process_and_another_sum_are_told_apart_from_those_on_their_way():
-    for how, code in (("stopped", "E7021"), ("other", "E7020")):
-        exit_code, text, seconds = launch(2, HERE / "mpi_overlap.py", how)
-        assert exit_code != 0
-        assert code in text, text
-        assert "all_reduce" in text
-        assert seconds < 30
-        assert not left_behind(text)
