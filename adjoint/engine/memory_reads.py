@@ -48,7 +48,7 @@ def read(node: UOp, check: Callable[[UOp], None] = check_device) -> Buffer | Non
         return whole.viewed(node.shape, node.dtype)
     if whole.on_device and whole.device == node.device and _is_run_of(steps):
         return _taken(whole, steps, node)
-    if node.size > MOST or not is_near(whole):
+    if node.size > MOST or not is_near(whole) or _copies_much(whole, steps):
         return None
     with copying(whole.device, node.device, node.size * node.dtype.itemsize):
         return Buffer(_shown(whole.array(), steps).copy(), node.device)
@@ -90,8 +90,10 @@ def is_slice(node: UOp) -> bool:
     steps, base = _steps(node)
     if base is None or type(node.device) is not str:
         return False
-    device = storage(base).device
-    return device == node.device and (Device.is_host(device) or _is_run_of(steps))
+    whole: Buffer = storage(base)
+    if whole.device != node.device:
+        return False
+    return not _copies_much(whole, steps) if Device.is_host(node.device) else _is_run_of(steps)
 
 
 def _is_run(node: UOp) -> bool:
@@ -173,7 +175,29 @@ def _steps(node: UOp) -> tuple[list[UOp], UOp | None]:
     return steps, node
 
 
-def _shown(array: Array, steps: list[UOp]) -> Array:
+def _copies_much(whole: Buffer, steps: Sequence[UOp]) -> bool:
+    """Whether NumPy would copy many elements on the way to few: it copies what it reshapes if that
+    is not contiguous, and an expanded value may have more elements than fit in memory.
+    """
+    if not any(step.op.kernel.aliases and step.size > MOST for step in steps[:-1]):
+        return False
+    array = whole.array()
+    for step in reversed(steps):
+        if step.op.kernel.aliases and step.size > MOST and not _reshapes_in_place(array, step):
+            return True
+        array = _shown(array, [step])
+    return False
+
+
+def _reshapes_in_place(array: Array, step: UOp) -> bool:
+    try:
+        np.reshape(array, step.shape, copy=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(array: Array, steps: Sequence[UOp]) -> Array:
     for step in reversed(steps):
         array = np.asarray(step.op.reference(array, **attributes(step)))  # not NumPy's scalar
     return array

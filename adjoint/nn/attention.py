@@ -193,7 +193,7 @@ class MultiheadAttention(Module):
 
     def _in_heads(self, x: Tensor) -> Tensor:
         """(batch, heads, length, head_dim)."""
-        return x.reshape(*x.shape[:2], -1, self.head_dim).transpose(1, 2)
+        return x.reshape(*x.shape[:2], x.shape[2] // self.head_dim, self.head_dim).transpose(1, 2)
 
     def _extended(
         self, k: Tensor, v: Tensor, mask: Tensor | None

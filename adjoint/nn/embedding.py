@@ -50,7 +50,8 @@ class Embedding(Module):
         rows, width = embeddings.shape
         made = cls(rows, width, device=embeddings.device, dtype=embeddings.dtype)
         made.padding_idx = _row(padding_idx, made.num_embeddings)
-        made.weight = Parameter(embeddings, requires_grad=not freeze)
+        made.weight = Parameter(embeddings)
+        made.weight.requires_grad = not freeze  # a frozen parameter, no buffer
         return made
 
     def forward(self, index: Tensor) -> Tensor:

@@ -55,6 +55,19 @@ class Module(Displayed, Structured):
             return call(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and vars(self).get(name) is not value:
+            self._note_buffer(name, value)
+        super().__setattr__(name, value)
+
+    def _note_buffer(self, name: str, tensor: Tensor) -> None:
+        """What is set with requires_grad=False stays a buffer; it is no frozen parameter."""
+        known, wanted = name in self._buffers, tensor.requires_grad
+        if wanted is False and not known:
+            self._buffers = (*self._buffers, name)
+        elif wanted and known and name not in type(self)._buffers:
+            self._buffers = tuple(other for other in self._buffers if other != name)
+
     # ---- hooks
 
     def register_forward_pre_hook(self, hook: Hook) -> HookHandle:
@@ -163,7 +176,8 @@ class Module(Displayed, Structured):
         """Set an attribute to a tensor that never wants a gradient."""
         if tensor is not None:
             tensor.requires_grad = False
-        self._buffers = (*self._buffers, name)
+        if name not in self._buffers:
+            self._buffers = (*self._buffers, name)
         setattr(self, name, tensor)
 
     def register_parameter(self, name: str, tensor: Tensor | None) -> None:

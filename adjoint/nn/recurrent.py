@@ -157,7 +157,7 @@ class _Recurrent(Module):
         bias_x, bias_h = self._biases(name)
         weight = getattr(self, f"weight_ih{name}")
         flat = x.reshape(-1, x.shape[-1]).linear(weight.T, bias_x)
-        part = flat.reshape(*x.shape[:2], -1)
+        part = flat.reshape(*x.shape[:2], flat.shape[-1])
         bias_h = None if bias_h is None else bias_h.cast(part.dtype)
         state = self._start(part, start)
         hidden = getattr(self, f"weight_hh{name}").cast(part.dtype)

@@ -249,6 +249,10 @@ def _where(cond: UOp, x: Any, other: Any) -> UOp:
     if not isinstance(cond, UOp):
         raise ArgumentError("E2001", "the condition is a tensor", op="where")
     dtype = _choice_dtype(x, other)
+    if _is_torch_order(cond, x, dtype):
+        problem = f"the condition is {cond.dtype.name} and a choice is bool"
+        fix = "torch's x.where(condition, other) is condition.where(x, other)"
+        raise DTypeError("E2005", problem, op="where", cond=cond, x=x, help=fix)
     a, b = (v if isinstance(v, UOp) else _plain(v, dtype, cond.device) for v in (x, other))
     test = cond if cond.dtype is dtypes.bool_ else cond.ne(0)
     shape = broadcast_shapes("where", test, a, b)
@@ -256,6 +260,12 @@ def _where(cond: UOp, x: Any, other: Any) -> UOp:
         test = test.expand(shape)
     a, b = (v if v.shape == shape else v.expand(shape) for v in align_dtype(dtype, a, b))
     return UOp(where, (test, a, b))
+
+
+def _is_torch_order(cond: UOp, x: Any, dtype: DType) -> bool:
+    """Whether a condition stands where a choice between numbers should, and the other way round."""
+    swapped = isinstance(x, UOp) and x.dtype is dtypes.bool_ and cond.dtype is not dtypes.bool_
+    return swapped and dtype is not dtypes.bool_
 
 
 def _choice_dtype(x: Any, other: Any) -> DType:
@@ -307,7 +317,10 @@ where = define(
         (real(0, 3) > 0, real(3), 1.5),
         rough(np.isnan(SPECIAL), 0.0, SPECIAL),
     ),
-    errors=(Bad("E3001", (real(2) > 0, real(3), real(3)), match="dimension 0"),),
+    errors=(
+        Bad("E3001", (real(2) > 0, real(3), real(3)), match="dimension 0"),
+        Bad("E2005", (real(3), real(3) > 0, 0.0), match="condition.where(x, other)"),
+    ),
     bounds=_where_bounds,
     level="both",
     batch=same_op,

@@ -20,6 +20,7 @@ from adjoint.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.ir.dtype import DType, dtypes, promote, to_float
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known, known_value
 from adjoint.ops.composite.normalization import attention_weights, check_attention
 from adjoint.ops.indexing import positions
 from adjoint.tensor.from_data import stored
@@ -280,6 +281,23 @@ def _check_multinomial(x: Any, num_samples: int, replacement: bool) -> None:
         raise ShapeError("E3006", problem, op=op, operands=operands, help="replacement=True")
     if x.dtype.is_complex:
         raise DTypeError("E2005", "weights are real", op=op, operands=operands)
+    if is_known(x.uop) and isinstance(x.uop.device, str):
+        _check_weights(x, np.asarray(known_value(x.uop)).astype(np.float64), few)
+
+
+def _check_weights(x: Any, values: Any, few: int) -> None:
+    """Raise for weights of which no distribution can be made, where their values are known."""
+    op, operands = "multinomial", [("weights", x)]
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        place = [int(i) for i in np.argwhere(wrong)[0]]
+        problem = f"the weight {values[wrong][0]} at {place} is not finite and 0 or more"
+        raise ArgumentError("E2006", problem, op=op, operands=operands, help="for example .exp()")
+    enough = (values > 0).sum(-1) >= few
+    if not enough.all():
+        row = "" if values.ndim == 1 else f" of row {int(np.argmin(enough))}"
+        problem = f"fewer than {few} weights{row} are above 0"
+        raise ArgumentError("E2006", problem, op=op, operands=operands)
 
 
 def _with_replacement(x: Any, weight: UOp, count: int) -> UOp:

@@ -128,6 +128,15 @@ def test_long_columns_are_read_inside_the_program() -> None:
 # ---- aliasing
 
 
+@pytest.mark.parametrize("device", ["CPU", "C"])
+def test_a_few_elements_of_a_value_expanded_beyond_memory_are_read(device: str) -> None:
+    x = Tensor([1.0, 2.0, 3.0, 4.0], device=device).realize()
+    long = x.reshape(4, 1).expand(4, 2**40).reshape(-1)
+    assert long[2**42 - 1].item() == 4.0
+    assert long[:: 2**40].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert [(long[i << 40] * 2).item() for i in range(4)] == [2.0, 4.0, 6.0, 8.0]
+
+
 def test_results_that_are_slices_are_no_memory_of_their_base() -> None:
     x = values(4000, 10)
     for i in (0, 5, 9, 700):

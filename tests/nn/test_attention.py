@@ -436,3 +436,12 @@ def test_what_does_not_fit_is_an_error_that_says_so(code, call, says):
 
 def test_the_dtype_of_a_table_may_be_a_name():
     assert SinusoidalEncoding(8).table(4, dtype="float16").dtype.name == "float16"
+
+
+@pytest.mark.parametrize("heads", [{}, {"num_kv_heads": 1}])
+def test_a_batch_of_no_examples_attends_to_nothing(heads):
+    layer = MultiheadAttention(4, 2, batch_first=True, **heads)
+    y, weights = layer(Tensor.zeros(0, 3, 4), Tensor.zeros(0, 5, 4), Tensor.zeros(0, 5, 4))
+    assert (y.shape, weights.shape) == ((0, 3, 4), (0, 3, 5))
+    bias = y.sum().gradient(layer.out_proj.bias)[0]
+    assert bias.tolist() == [0, 0, 0, 0]

@@ -150,6 +150,28 @@ def test_requires_grad_freezes_parameters_and_leaves_buffers_alone():
     assert model[1].running_mean.requires_grad is False
 
 
+class Masked(nn.Module):
+    def __init__(self):
+        self.layer = nn.Linear(2, 2)
+        self.mask = Tensor([1.0, 0.0], requires_grad=False)
+
+
+@pytest.mark.parametrize("copied", [lambda m: m, copy.deepcopy, lambda m: tree_map(lambda x: x, m)])
+def test_a_tensor_that_was_set_without_gradients_stays_a_buffer_when_a_model_is_unfrozen(copied):
+    model = copied(Masked().requires_grad_(False)).requires_grad_(True)
+    assert [name for name, _ in model.named_parameters()] == ["layer.weight", "layer.bias"]
+    model.mask = Tensor([1.0, 1.0], requires_grad=True)
+    assert len(model.parameters()) == 3
+    assert model.requires_grad_(False).parameters() == []
+    assert len(model.requires_grad_(True).parameters()) == 3
+
+
+def test_a_frozen_table_of_embeddings_can_be_unfrozen():
+    layer = nn.Embedding.from_pretrained(Tensor([[1.0, 2.0]]))
+    assert layer.parameters() == []
+    assert layer.requires_grad_(True).parameters() == [layer.weight]
+
+
 def test_to_changes_floats_and_keeps_the_tensors():
     model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     weight = model[0].weight

@@ -352,3 +352,15 @@ def test_what_does_not_fit_is_an_error_that_says_so(code, call, says):
     with pytest.raises(AdjointError, match=says) as caught:
         call()
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_a_batch_of_no_examples_has_no_outputs_and_a_gradient_of_zeros(kind, batch_first):
+    layer = made(kind, 4, 3, num_layers=2, bidirectional=True, batch_first=batch_first)
+    x = Tensor.zeros(*((0, 5, 4) if batch_first else (5, 0, 4)), dtype="float64")
+    y, last = layer(x)
+    assert y.shape == ((0, 5, 6) if batch_first else (5, 0, 6))
+    assert {part.shape for part in tree_leaves(last)} == {(4, 0, 3)}
+    gradients = y.sum().gradient(*layer.parameters())
+    assert all(g.tolist() == g.zeros_like().tolist() for g in gradients)

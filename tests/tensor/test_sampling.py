@@ -265,6 +265,21 @@ def test_wrong_parameters_are_errors_at_the_call(call, code):
 # ---- multinomial
 
 
+@pytest.mark.parametrize(
+    ("weights", "count", "says"),
+    [
+        ([0.0, 0.0], 1, "fewer than 1 weights are above"),
+        ([[0.5, 0.5], [0.0, 1.0]], 2, "fewer than 2 weights of row 1"),
+        ([-1.0, 2.0], 1, "-1.0 at .0."),
+        ([[1.0, 2.0], [3.0, np.nan]], 1, "nan at .1, 1."),
+        ([1.0, np.inf], 1, "inf at .1."),
+    ],
+)
+def test_weights_that_make_no_distribution_are_an_error(weights, count, says):
+    with pytest.raises(adjoint.ArgumentError, match=says):
+        Tensor(weights).multinomial(count)
+
+
 @pytest.mark.parametrize("weights", [[1, 2, 3, 4], [0.0, 5.0, 0.0, 2.5, 0.0], [3.0]])
 def test_multinomial_with_replacement_has_the_shares_of_the_weights(weights):
     got = Tensor(weights).multinomial(N, replacement=True)
