@@ -42,7 +42,7 @@ class Scatter:
         self.sorted, self.order = -1, -1
 
 
-def _in_words(index: UOp, extent: int) -> tuple[UOp, UOp]:
+def in_words(index: UOp, extent: int) -> tuple[UOp, UOp]:
     """`checked`, where fewer bits say the same: one comparison, since below 0 is far above."""
     if index.dtype.itemsize < 8:
         word = index.cast(dtypes.int32)
@@ -87,7 +87,7 @@ class ScatterEnds(Ends):
             index = tile.loops.load(tile.named[f"index{i}"], safe)
             if s.wraps[i]:
                 index = wrapped(index, extent)
-            short, good = _in_words(index, extent)
+            short, good = in_words(index, extent)
             place = place * extent + good.where(short, 0)
             if "flag" in tile.named:
                 bad = good.logical_not().logical_and(inside)

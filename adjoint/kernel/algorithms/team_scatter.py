@@ -17,6 +17,8 @@ from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.atomic_scatter import by_atomics
+from adjoint.kernel.algorithms.atomics import goes_by_atomics
 from adjoint.kernel.algorithms.bucket_scatter import by_buckets
 from adjoint.kernel.algorithms.buckets import goes_by_buckets
 from adjoint.kernel.algorithms.loops import (
@@ -190,6 +192,8 @@ def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
         return None
     if s.count < _FEWEST:
         return _few(s)
+    if goes_by_atomics(node):
+        return by_atomics(s)
     if goes_by_buckets(node):
         return by_buckets(s, target, target.team)
     steps = RadixSteps(node, target, s.first_scratch)
