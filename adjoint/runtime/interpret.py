@@ -17,7 +17,18 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
-from adjoint.ir.kernel_kind import ASK, ATOMIC, COUNT, JOINS, PHI, RANGE, SUM, THREAD, VARIABLE, gate_of
+from adjoint.ir.kernel_kind import (
+    ASK,
+    ATOMIC,
+    COUNT,
+    JOINS,
+    PHI,
+    RANGE,
+    SUM,
+    THREAD,
+    VARIABLE,
+    gate_of,
+)
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.uop import UOp
@@ -34,16 +35,33 @@ from adjoint.target import Target, Team
 
 THREADS = WARP * WARPS  # of a team
 _STEPS = 16  # updates of a thread in a piece, if scratch has room
+_ENOUGH = 6  # so many, if threads have bins
 _AT_ONCE = 4  # places of a thread that are read or written together
+_BINS = THREADS // 2  # were there more, pieces would be shorter, and counting them longer
 _SPARE = 4 << 10  # bytes of scratch for counts, and what the driver keeps
 _NOWHERE = (1 << 16) - 1  # the cell of an update that goes to no place
+_SLOWER = 4  # how much longer a warp takes for 32 updates than a thread for one
 
 
-def piece_of(places: Places, team: Team) -> int:
-    """Updates that a team orders at a time, where two teams share a processor's scratch."""
-    room = team.scratch_bytes // 2 - 4 * places.cells - _SPARE
-    each = 2 * (dtypes.uint16.itemsize + dtypes.int32.itemsize)
-    return max(1, min(_STEPS, room // (each * THREADS))) * THREADS
+class Piece(NamedTuple):
+    """The updates that a team orders at a time, and into how many bins."""
+
+    updates: int
+    bins: int
+
+    @classmethod
+    def of(cls, places: Places, team: Team) -> Piece:
+        """Two teams share a processor's scratch. A thread has a bin, if pieces are still long: else
+        a warp has one.
+        """
+        for bins in (min(_BINS, places.cells), WARPS):
+            room = team.scratch_bytes // 2 - 4 * places.cells - _SPARE
+            room -= dtypes.int32.itemsize * bins * (WARPS + 3)
+            each = 2 * (dtypes.uint16.itemsize + dtypes.int32.itemsize)
+            steps = min(_STEPS, room // (each * THREADS))
+            if steps >= _ENOUGH:
+                break
+        return cls(max(1, steps) * THREADS, bins)
 
 
 class BucketLoops:
@@ -52,19 +70,20 @@ class BucketLoops:
     def __init__(self, node: UOp, rows: Rows, places: Places, team: Team, is_given: bool) -> None:
         self.node, self.rows, self.places = node, rows, places
         self.kind = summed_as(node.dtype)
-        self.piece = piece_of(places, team)
+        self.piece, self.bins = Piece.of(places, team)
         self.loops = loops = Loops(dtypes.int32)
         self.out = loops.buffer("out", node.dtype, places.count, True)
         self.x = loops.buffer("x", node.dtype, places.count) if is_given else None
         self.cells = loops.buffer("cells", dtypes.uint16, rows.n)
         self.values = loops.buffer("values", dtypes.int32, rows.n)
-        self.before = loops.buffer("before", dtypes.int32, BUCKETS * rows.tiles)
+        self.before = loops.buffer("before", dtypes.int32, BUCKETS * rows.counted)
 
     def program(self, name: str) -> LoopProgram:
         """The whole."""
         loops, n = self.loops, self.rows.n
         with loops.grid(BUCKETS) as bucket:
-            self.sums = loops.local("sums", self.kind, self.places.cells)
+            # One more, for what goes nowhere: a test for every update would take longer.
+            self.sums = loops.local("sums", self.kind, self.places.cells + 1)
             self._scratch()
             self._begin(bucket)
             first, end = self._updates(bucket)
@@ -83,12 +102,12 @@ class BucketLoops:
             local("cells_ordered", dtypes.uint16, size),
             local("ordered", dtypes.int32, size),
         )
-        self.counts = WarpCounts(self.loops, WARPS, THREADS)
+        self.counts = WarpCounts(self.loops, self.bins, THREADS)
         self.begins = local("begins", dtypes.int32, self.counts.digits)
 
     def _updates(self, bucket: UOp) -> tuple[UOp, UOp]:
         """Where those of a bucket begin and end."""
-        loops, tiles = self.loops, self.rows.tiles
+        loops, tiles = self.loops, self.rows.counted
         following = (bucket + 1).minimum(BUCKETS - 1)
         end = loops.load(self.before, following * tiles)
         end = bucket.eq(BUCKETS - 1).where(number(self.rows.n, dtypes.int32), end)
@@ -134,7 +153,7 @@ class BucketLoops:
             lambda warp, base: self.loops.store(self.begins, warp, base.minimum(count))
         )
         self._move()
-        self._sum()
+        self._sum(count)
 
     def _at(self, t: UOp, step: UOp) -> UOp:
         """A warp has a part of the piece, in which neighbours have neighbours."""
@@ -152,35 +171,60 @@ class BucketLoops:
             loops.store(cells, at, cell)
             loops.store(values, at, loops.load(self.values, k))
 
-    def _warp(self, cell: UOp) -> UOp:
-        """The warp that has the place."""
-        shift = self.places.bits - WARP_BITS
-        return (cell.cast(dtypes.int32) >> shift) & (WARPS - 1)
+    def _bin(self, cell: UOp) -> UOp:
+        """The bin that has the place. Those of a warp follow one another, and have neighbours in
+        turn: sorted updates fill many bins, too."""
+        wide, each = cell.cast(dtypes.int32), self.bins // WARPS
+        warp = (wide >> (self.places.bits - WARP_BITS)) & (WARPS - 1)
+        return warp if each == 1 else warp * each + (wide & (each - 1))
 
     def _count(self) -> None:
         loops = self.loops
         with loops.loop(THREADS, THREADS) as t, loops.loop(self.piece // THREADS) as step:
             cell = loops.load(self.given[0], self._at(t, step))
-            loops.count_up(self.counts.counts, self.counts.cell(t, self._warp(cell)))
+            loops.count_up(self.counts.counts, self.counts.cell(t, self._bin(cell)))
 
     def _move(self) -> None:
         loops = self.loops
         with loops.loop(self.piece // THREADS) as step, loops.loop(THREADS, THREADS) as t:
             cell, value = (loops.load(memory, self._at(t, step)) for memory in self.given)
-            place = loops.count_up(self.counts.counts, self.counts.cell(t, self._warp(cell)))
+            place = loops.count_up(self.counts.counts, self.counts.cell(t, self._bin(cell)))
             loops.store(self.ordered[0], place, cell)
             loops.store(self.ordered[1], place, value)
 
-    def _sum(self) -> None:
-        """Every warp goes through its own; as often as the one with the most has to."""
+    def _sum(self, count: UOp) -> None:
+        """Every thread goes through its bin; or every warp through its own bins, 32 updates at a
+        time, where one bin has so many that its thread would take longer.
+        """
+        turns = (self._longest(WARPS, count) + (WARP - 1)) // WARP
+        if self.bins > WARPS:
+            few = self._longest(self.bins, count) <= turns * _SLOWER
+            self._sum_bins(few, count)
+            turns = few.where(0, turns)
+        self._sum_warps(turns, count)
+
+    def _longest(self, parts: int, count: UOp) -> UOp:
+        """How many updates the part with the most has."""
         loops = self.loops
         most = loops.register(number(0, dtypes.int32))
-        with loops.loop(WARPS, WARPS) as warp:
-            first, end = self._part(warp)
-            longest = loops.update(most, most.maximum(end - first), warp)
-        turns = (longest + (WARP - 1)) // WARP
+        with loops.loop(parts, parts) as part:
+            first, end = self._part(part, parts, count)
+            return loops.update(most, most.maximum(end - first), part)
+
+    def _sum_bins(self, few: UOp, count: UOp) -> None:
+        loops = self.loops
+        with loops.loop(self.bins, self.bins) as t:
+            first, end = self._part(t, self.bins, count)
+            with loops.loop(self.piece, count=few.where(end - first, 0)) as i:
+                cell, value = (loops.load(memory, first + i) for memory in self.ordered)
+                cell = cell.cast(dtypes.int32).minimum(self.places.cells)
+                total = loops.load(self.sums, cell) + value.bitcast(self.kind)
+                loops.store(self.sums, cell, total)
+
+    def _sum_warps(self, turns: UOp, count: UOp) -> None:
+        loops = self.loops
         with loops.loop(self.piece // WARP, count=turns) as i, loops.loop(THREADS, THREADS) as t:
-            first, end = self._part(t // WARP)
+            first, end = self._part(t // WARP, WARPS, count)
             at = first + i * WARP + t % WARP
             safe = (at < end).where(at, 0)
             cell, value = (loops.load(memory, safe) for memory in self.ordered)
@@ -189,9 +233,12 @@ class BucketLoops:
             value = value.bitcast(self.kind)
             loops.sum_up(self.sums, inside.where(cell, 0), value, inside)
 
-    def _part(self, warp: UOp) -> tuple[UOp, UOp]:
-        """Where the updates of a warp begin and end."""
-        return self.loops.load(self.begins, warp), self.loops.load(self.begins, warp + 1)
+    def _part(self, part: UOp, parts: int, count: UOp) -> tuple[UOp, UOp]:
+        """Where the updates of one of so many parts begin and end."""
+        each, last = self.bins // parts, part.eq(parts - 1)
+        begin = self.loops.load(self.begins, part * each)
+        following = self.loops.load(self.begins, last.where(0, part * each + each))
+        return begin, last.where(count, following)
 
 
 # ---- the partition, and all kernels
@@ -218,7 +265,7 @@ class _BucketEnds(ScatterEnds):
 
     def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
         s, wide = self.scatter, summed_as(self.scatter.node.dtype)
-        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
+        safe = k if tile.rows.is_whole else (k < s.count).where(k, 0)
         return tile.loops.load(tile.named["updates"], safe).cast(wide).bitcast(dtypes.int32)
 
     def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
