@@ -394,7 +394,7 @@ def closes(node: UOp) -> bool:
 
 
 def gate_of(node: UOp) -> UOp | None:
-    """The bounds check of a LOAD, STORE, SUM or ATOMIC, if any; an IF around it is a branch already."""
+    """The bounds check of an access to memory, if any; an IF around it is a branch already."""
     gates = node.src[2:3] if node.op.kernel is LOAD else node.src[3:4]
     return gates[0] if gates and gates[0].op.kernel is not IF else None
 

@@ -386,8 +386,7 @@ def _sum_up_type(src: Nodes, arg: Any) -> Types:
     _need("sum_up", len(src) in (3, 4), taken, src, "E2007")
     _need("sum_up", kind.mutable, "the buffer is read-only", src)
     _need("sum_up", src[2].dtype is kind.base, "the value has another dtype", src, "E2004")
-    plain = kind.base in (dtypes.float32, dtypes.uint32)
-    _need("sum_up", plain, "sums are float32, or uint32 for all whole numbers", src, "E2005")
+    _need("sum_up", kind.base is dtypes.float32, "sums are float32", src, "E2005")
     _need("sum_up", all(map(_is_gate, src[3:])), "the gate is a scalar bool", src)
     return (), VOID
 

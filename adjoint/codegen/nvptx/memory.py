@@ -195,10 +195,12 @@ class _Put(NamedTuple):
 
 
 def lane_of(w: Writer, scalar: str, vector: str, lane: int) -> str:
+    """An element of a vector."""
     return w.emit(f"extractelement {ty.vector_of(scalar, w.lanes)} {vector}, i64 {lane}")
 
 
 def index_of(w: Writer, index: Value, lane: int) -> str:
+    """The index that a lane has."""
     if index.stride is None:
         return lane_of(w, "i64", index.name, lane)
     step = index.stride * lane
@@ -229,6 +231,7 @@ def _any_lane(w: Writer, gate: Value | None) -> str | None:
 
 
 def both(w: Writer, a: str | None, b: str | None) -> str | None:
+    """Whether two conditions hold; None always does."""
     if a is None or b is None:
         return a or b
     return w.emit(f"and i1 {a}, {b}")

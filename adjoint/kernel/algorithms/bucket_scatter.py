@@ -25,7 +25,6 @@ from adjoint.kernel.algorithms.buckets import (
     WARP_BITS,
     WARPS,
     Places,
-    summed_as,
 )
 from adjoint.kernel.algorithms.loops import FEW_REGISTERS, AlgorithmSteps, Loops, number
 from adjoint.kernel.algorithms.radix_sort import WARP, RadixSteps, Rows, TileLoops, WarpCounts
@@ -40,7 +39,7 @@ _AT_ONCE = 4  # places of a thread that are read or written together
 _BINS = THREADS // 2  # were there more, pieces would be shorter, and counting them longer
 _SPARE = 4 << 10  # bytes of scratch for counts, and what the driver keeps
 _NOWHERE = (1 << 16) - 1  # the cell of an update that goes to no place
-_SLOWER = 4  # how much longer a warp takes for 32 updates than a thread for one
+_SLOWER = 8  # how much longer a warp takes for 32 updates than a thread for one
 
 
 class Piece(NamedTuple):
@@ -69,7 +68,6 @@ class BucketLoops:
 
     def __init__(self, node: UOp, rows: Rows, places: Places, team: Team, is_given: bool) -> None:
         self.node, self.rows, self.places = node, rows, places
-        self.kind = summed_as(node.dtype)
         self.piece, self.bins = Piece.of(places, team)
         self.loops = loops = Loops(dtypes.int32)
         self.out = loops.buffer("out", node.dtype, places.count, True)
@@ -83,7 +81,7 @@ class BucketLoops:
         loops, n = self.loops, self.rows.n
         with loops.grid(BUCKETS) as bucket:
             # One more, for what goes nowhere: a test for every update would take longer.
-            self.sums = loops.local("sums", self.kind, self.places.cells + 1)
+            self.sums = loops.local("sums", dtypes.float32, self.places.cells + 1)
             self._scratch()
             self._begin(bucket)
             first, end = self._updates(bucket)
@@ -123,7 +121,7 @@ class BucketLoops:
                 old = number(x.arg.value, x.dtype)
             else:
                 old = self.loops.load(self.x, (place < self.places.count).where(place, 0))
-            self.loops.store(self.sums, self.places.cell(inside), old.cast(self.kind))
+            self.loops.store(self.sums, self.places.cell(inside), old.cast(dtypes.float32))
 
     def _end(self, bucket: UOp) -> None:
         with self._insides() as inside:
@@ -218,7 +216,7 @@ class BucketLoops:
             with loops.loop(self.piece, count=few.where(end - first, 0)) as i:
                 cell, value = (loops.load(memory, first + i) for memory in self.ordered)
                 cell = cell.cast(dtypes.int32).minimum(self.places.cells)
-                total = loops.load(self.sums, cell) + value.bitcast(self.kind)
+                total = loops.load(self.sums, cell) + value.bitcast(dtypes.float32)
                 loops.store(self.sums, cell, total)
 
     def _sum_warps(self, turns: UOp, count: UOp) -> None:
@@ -230,7 +228,7 @@ class BucketLoops:
             cell, value = (loops.load(memory, safe) for memory in self.ordered)
             cell = cell.cast(dtypes.int32)
             inside = (at < end).logical_and(cell < self.places.cells)
-            value = value.bitcast(self.kind)
+            value = value.bitcast(dtypes.float32)
             loops.sum_up(self.sums, inside.where(cell, 0), value, inside)
 
     def _part(self, part: UOp, parts: int, count: UOp) -> tuple[UOp, UOp]:
@@ -264,9 +262,11 @@ class _BucketEnds(ScatterEnds):
         return every.where((cell << DIGIT) | self.places.bucket(place), -1)
 
     def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
-        s, wide = self.scatter, summed_as(self.scatter.node.dtype)
+        s = self.scatter
         safe = k if tile.rows.is_whole else (k < s.count).where(k, 0)
-        return tile.loops.load(tile.named["updates"], safe).cast(wide).bitcast(dtypes.int32)
+        return (
+            tile.loops.load(tile.named["updates"], safe).cast(dtypes.float32).bitcast(dtypes.int32)
+        )
 
     def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:
         cell = (key >> DIGIT).cast(dtypes.uint16)
