@@ -14,8 +14,8 @@ from adjoint.ir.kernel_kind import Algorithm
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 
-# Numbers of an update. Memory does an atomic operation in the time of 1.6 bytes for every number;
-# sorting takes an update the time of 30, and its numbers then cost their bytes.
+# Numbers of an update. An atomic addition takes about as long as 30 bytes of memory; sorting costs
+# an update as much as 130 bytes, and its numbers then little more than their own.
 _WIDEST = 8
 _FEWEST, _MOST = 64, 1 << 30  # updates, and numbers
 
