@@ -1,5 +1,7 @@
 """Scatters by atomic operations, by the PTX of their kernels; no GPU is needed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,10 +53,11 @@ def flag_of(index):
 
 
 @needs_assembler
-@pytest.mark.parametrize("capability", [80, 90])
+@pytest.mark.parametrize(("capability", "joint"), [(80, False), (90, False), (90, True)])
 @pytest.mark.parametrize("dtype", TYPES)
-def test_a_thread_waits_for_no_result(dtype, capability, tmp_path):
-    ptx = ptx_of(render(kernels(dtype, count=1 << 14)["atomic"]), capability)
+def test_a_thread_waits_for_no_result(dtype, capability, joint, tmp_path):
+    made = kernels(dtype, count=1 << 14)["atomic"]
+    ptx = ptx_of(render(replace(made, joint=joint)), capability)
     assert ptx.count(f"red.global.add.{TYPES[dtype]}") == 4
     assert "atom." not in ptx
     done = assembled(ptx, tmp_path, f"sm_{capability}")
