@@ -39,7 +39,7 @@ _AT_ONCE = 4  # places of a thread that are read or written together
 _BINS = THREADS // 2  # were there more, pieces would be shorter, and counting them longer
 _SPARE = 4 << 10  # bytes of scratch for counts, and what the driver keeps
 _NOWHERE = (1 << 16) - 1  # the cell of an update that goes to no place
-_SLOWER = 8  # how much longer a warp takes for 32 updates than a thread for one
+_CROWDED = 96  # updates of a bin for which its thread takes as long as warps for a piece
 
 
 class Piece(NamedTuple):
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
         """Two teams share a processor's scratch. A thread has a bin, if pieces are still long: else
         a warp has one.
         """
-        for bins in (min(_BINS, places.cells), WARPS):
+        for bins in (_BINS if places.cells >= _BINS else WARPS, WARPS):
             room = team.scratch_bytes // 2 - 4 * places.cells - _SPARE
             room -= dtypes.int32.itemsize * bins * (WARPS + 3)
             each = 2 * (dtypes.uint16.itemsize + dtypes.int32.itemsize)
@@ -102,6 +102,7 @@ class BucketLoops:
         )
         self.counts = WarpCounts(self.loops, self.bins, THREADS)
         self.begins = local("begins", dtypes.int32, self.counts.digits)
+        self.crowded = local("crowded", dtypes.int32, 1)
 
     def _updates(self, bucket: UOp) -> tuple[UOp, UOp]:
         """Where those of a bucket begin and end."""
@@ -144,14 +145,17 @@ class BucketLoops:
 
     def _order(self, begin: UOp, count: UOp) -> None:
         """The updates from there on: to scratch, to the warps that have their places, and there."""
-        self._read(begin, count)
         self.counts.clear()
-        self._count()
-        self.counts.add_up(
-            lambda warp, base: self.loops.store(self.begins, warp, base.minimum(count))
-        )
+        self._read(begin, count)
+        self.counts.add_up(lambda bin, base: self._begin_bin(bin, base, count))
         self._move()
         self._sum(count)
+
+    def _begin_bin(self, bin: UOp, base: UOp, count: UOp) -> None:
+        loops = self.loops
+        loops.store(self.begins, bin, base.minimum(count))
+        many = loops.load(self.counts.sums[0], bin) > _CROWDED
+        loops.store(self.crowded, number(0, dtypes.int32), number(1, dtypes.int32), many)
 
     def _at(self, t: UOp, step: UOp) -> UOp:
         """A warp has a part of the piece, in which neighbours have neighbours."""
@@ -159,15 +163,20 @@ class BucketLoops:
         return (t // WARP) * part + step * WARP + t % WARP
 
     def _read(self, begin: UOp, count: UOp) -> None:
-        """Behind the last update there are some that go nowhere: they come last."""
+        """To scratch, counted by bins. Behind the last update there are some that go nowhere: they
+        come last."""
         loops, (cells, values) = self.loops, self.given
-        with loops.loop(THREADS, THREADS) as t, loops.loop(self.piece // THREADS) as step:
-            at = self._at(t, step)
-            inside = at < count
-            k = inside.where(begin + at, 0)
-            cell = inside.where(loops.load(self.cells, k), number(_NOWHERE, dtypes.uint16))
-            loops.store(cells, at, cell)
-            loops.store(values, at, loops.load(self.values, k))
+        zero = number(0, dtypes.int32)
+        with loops.loop(THREADS, THREADS) as t:
+            loops.store(self.crowded, zero, zero)
+            with loops.loop(self.piece // THREADS) as step:
+                at = self._at(t, step)
+                inside = at < count
+                k = inside.where(begin + at, 0)
+                cell = inside.where(loops.load(self.cells, k), number(_NOWHERE, dtypes.uint16))
+                loops.store(cells, at, cell)
+                loops.count_up(self.counts.counts, self.counts.cell(t, self._bin(cell)))
+                loops.store(values, at, loops.load(self.values, k))
 
     def _bin(self, cell: UOp) -> UOp:
         """The bin that has the place. Those of a warp follow one another, and have neighbours in
@@ -175,12 +184,6 @@ class BucketLoops:
         wide, each = cell.cast(dtypes.int32), self.bins // WARPS
         warp = (wide >> (self.places.bits - WARP_BITS)) & (WARPS - 1)
         return warp if each == 1 else warp * each + (wide & (each - 1))
-
-    def _count(self) -> None:
-        loops = self.loops
-        with loops.loop(THREADS, THREADS) as t, loops.loop(self.piece // THREADS) as step:
-            cell = loops.load(self.given[0], self._at(t, step))
-            loops.count_up(self.counts.counts, self.counts.cell(t, self._bin(cell)))
 
     def _move(self) -> None:
         loops = self.loops
@@ -192,22 +195,22 @@ class BucketLoops:
 
     def _sum(self, count: UOp) -> None:
         """Every thread goes through its bin; or every warp through its own bins, 32 updates at a
-        time, where one bin has so many that its thread would take longer.
+        time, where a bin is crowded.
         """
-        turns = (self._longest(WARPS, count) + (WARP - 1)) // WARP
+        turns = (self._longest(count) + (WARP - 1)) // WARP
         if self.bins > WARPS:
-            few = self._longest(self.bins, count) <= turns * _SLOWER
+            few = self.loops.load(self.crowded, number(0, dtypes.int32)).eq(0)
             self._sum_bins(few, count)
             turns = few.where(0, turns)
         self._sum_warps(turns, count)
 
-    def _longest(self, parts: int, count: UOp) -> UOp:
-        """How many updates the part with the most has."""
+    def _longest(self, count: UOp) -> UOp:
+        """How many updates the warp with the most has."""
         loops = self.loops
         most = loops.register(number(0, dtypes.int32))
-        with loops.loop(parts, parts) as part:
-            first, end = self._part(part, parts, count)
-            return loops.update(most, most.maximum(end - first), part)
+        with loops.loop(WARPS, WARPS) as warp:
+            first, end = self._part(warp, WARPS, count)
+            return loops.update(most, most.maximum(end - first), warp)
 
     def _sum_bins(self, few: UOp, count: UOp) -> None:
         loops = self.loops
@@ -258,8 +261,10 @@ class _BucketEnds(ScatterEnds):
 
     def first(self, tile: TileLoops, row: UOp, k: UOp, inside: UOp) -> UOp:
         place, every = self.place(tile, k, inside)
+        place = place.bitcast(dtypes.uint32)  # none is negative, so shifts need no sign
         cell = self.places.cell(self.places.inside(place))
-        return every.where((cell << DIGIT) | self.places.bucket(place), -1)
+        key = (cell << DIGIT) | self.places.bucket(place)
+        return every.where(key.bitcast(dtypes.int32), -1)
 
     def payload(self, tile: TileLoops, row: UOp, k: UOp) -> UOp:
         s = self.scatter

@@ -279,15 +279,14 @@ class MoveLoops(TileLoops):
     def _tile(self, row: UOp, tile: UOp, begin: Callable[[UOp], UOp]) -> None:
         """A tile, where its first entry of a digit goes to the place that `begin` says."""
         loops, rows, warps = self.loops, self.rows, self.warps
-        with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
-            inside = self.inside(t, step)
-            loops.store(self.keys, inside, self.key(row, tile * rows.tile + inside))
-            if self.given is not None:
-                loops.store(self.given, inside, self._payload(row, tile * rows.tile + inside))
         warps.clear()
         with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
-            digit = self.digit(loops.load(self.keys, self.inside(t, step)))
-            loops.count_up(warps.counts, warps.cell(t, digit))
+            inside = self.inside(t, step)
+            key = self.key(row, tile * rows.tile + inside)
+            loops.store(self.keys, inside, key)
+            loops.count_up(warps.counts, warps.cell(t, self.digit(key)))
+            if self.given is not None:
+                loops.store(self.given, inside, self._payload(row, tile * rows.tile + inside))
         # How far the entries of a digit move from the ordered tile to the row.
         warps.add_up(lambda digit, base: loops.store(self.offsets, digit, begin(digit) - base))
         with loops.loop(rows.steps) as step, loops.loop(THREADS, THREADS) as t:
