@@ -3,8 +3,9 @@
 Two parts. First every update, a number with its place, goes to the bucket of its place, stably: one
 round of `radix_sort.py`, whose digit is the bucket. Then each team has a bucket and, in scratch,
 the sums of its places; it processes the bucket's updates in pieces, in their order:
-    the updates of a piece go to the warp that owns their places, stably, within scratch
-    each warp adds its own to the sums, one after another (SUM_UP)
+    the updates of a piece go to the bins that have their places, stably, within scratch
+    each thread adds those of a bin to the sums, one after another; or, where a bin is crowded, each
+    warp those of its bins (SUM_UP)
 So every place adds its updates in their order, whatever their distribution. What may live here: the
 operands of the partition, and the kernel of the buckets. What may not: which place is in which
 bucket, and when buckets are used (`buckets.py`).
@@ -97,8 +98,8 @@ class BucketLoops:
         local, size = self.loops.local, self.piece
         self.given = local("cells_given", dtypes.uint16, size), local("given", dtypes.int32, size)
         self.ordered = (
-            local("cells_ordered", dtypes.uint16, size),
-            local("ordered", dtypes.int32, size),
+            local("cells_ordered", dtypes.uint16, size + 1),
+            local("ordered", dtypes.int32, size + 1),
         )
         self.counts = WarpCounts(self.loops, self.bins, THREADS)
         self.begins = local("begins", dtypes.int32, self.counts.digits)
@@ -213,14 +214,21 @@ class BucketLoops:
             return loops.update(most, most.maximum(end - first), warp)
 
     def _sum_bins(self, few: UOp, count: UOp) -> None:
-        loops = self.loops
+        """Two updates a turn, which are read together; behind the last one there may be none."""
+        loops, nowhere = self.loops, self.places.cells
         with loops.loop(self.bins, self.bins) as t:
             first, end = self._part(t, self.bins, count)
-            with loops.loop(self.piece, count=few.where(end - first, 0)) as i:
-                cell, value = (loops.load(memory, first + i) for memory in self.ordered)
-                cell = cell.cast(dtypes.int32).minimum(self.places.cells)
-                total = loops.load(self.sums, cell) + value.bitcast(dtypes.float32)
-                loops.store(self.sums, cell, total)
+            turns = few.where((end - first + 1) // 2, 0)
+            with loops.loop(self.piece // 2, count=turns) as i:
+                at = first + i * 2
+                read = [[loops.load(memory, at + k) for memory in self.ordered] for k in (0, 1)]
+                (one, _), (other, _) = read
+                one, other = one.cast(dtypes.int32), other.cast(dtypes.int32)
+                cells = one, (at + 1 < end).where(other, nowhere)
+                for cell, (_, value) in zip(cells, read, strict=True):
+                    cell = cell.minimum(nowhere)
+                    total = loops.load(self.sums, cell) + value.bitcast(dtypes.float32)
+                    loops.store(self.sums, cell, total)
 
     def _sum_warps(self, turns: UOp, count: UOp) -> None:
         loops = self.loops

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adjoint import Tensor, deterministic
+from adjoint import DTypeError, Tensor, deterministic
 from adjoint.codegen.nvptx.render import render
+from adjoint.ir.dtype import dtypes
+from adjoint.ir.opdef import OPS
+from adjoint.kernel.algorithms.loops import number
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.ptx import ptx_of
 from tests.codegen.nvptx.assembler import assembled, needs_assembler
@@ -75,3 +78,10 @@ def test_extremes_know_the_sign(dtype, name):
 def test_four_indices_and_updates_are_one_load_each():
     ptx = ptx_of(render(kernels("float32", count=1 << 14)["atomic"]), 90)
     assert ptx.count("ld.global.nc.v4.b32") == 2
+
+
+@pytest.mark.parametrize(("dtype", "join"), [("float32", "maximum"), ("int8", "add")])
+def test_what_memory_cannot_join_is_refused(dtype, join):
+    memory = OPS["define_global"](0, "x", True, getattr(dtypes, dtype), 4)
+    with pytest.raises(DTypeError, match=r"floats are added|32 or 64 bits"):
+        OPS["atomic"](memory, 0, number(1, getattr(dtypes, dtype)), join)
