@@ -81,7 +81,7 @@ class BucketLoops:
         """The whole."""
         loops, n = self.loops, self.rows.n
         with loops.grid(BUCKETS) as bucket:
-            # One more, for what goes nowhere: a test for every update would take longer.
+            # One more, which is read for what goes nowhere.
             self.sums = loops.local("sums", dtypes.float32, self.places.cells + 1)
             self._scratch()
             self._begin(bucket)
@@ -228,7 +228,7 @@ class BucketLoops:
                 for cell, (_, value) in zip(cells, read, strict=True):
                     cell = cell.minimum(nowhere)
                     total = loops.load(self.sums, cell) + value.bitcast(dtypes.float32)
-                    loops.store(self.sums, cell, total)
+                    loops.store(self.sums, cell, total, cell < nowhere)
 
     def _sum_warps(self, turns: UOp, count: UOp) -> None:
         loops = self.loops

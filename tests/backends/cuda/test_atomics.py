@@ -128,9 +128,9 @@ def test_an_index_of_every_axis_goes_to_one_number():
 
 @pytest.mark.parametrize("bad", [-1001, 1000, 1 << 40])
 def test_an_index_out_of_range_is_told_as_it_was_given(bad):
-    index = np.zeros(COUNT, np.int64)
+    index = np.zeros(300, np.int64)
     index[77] = bad
-    g = Tensor.ones(COUNT, device="GPU")
+    g = Tensor.ones(300, device="GPU")
     with deterministic(False), pytest.raises(IndexError, match=f"index {bad} is out of range"):
         Tensor.zeros(1000, device="GPU").index_add(0, Tensor(index, "GPU"), g).numpy()
 

@@ -206,7 +206,6 @@ def test_second_derivatives_have_the_bits_of_the_cpu(gpu):
 
 
 def test_memory_that_is_out_is_an_error_and_then_there_is_some_again():
-    gc.collect()  # errors of other tests hold values in cycles, which the message would name
     with compiled_anew(), fake_gpu(total_bytes=1 << 20) as small:
         x = (floats(1000) + 1).realize()
         with pytest.raises(DeviceError, match=r"E6004.*GPU") as told:
