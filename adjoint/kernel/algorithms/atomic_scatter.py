@@ -27,7 +27,6 @@ def by_atomics(s: Scatter) -> AlgorithmSteps:
     node, kind, name = s.node, joined_as(s.node.dtype), s.node.op.name
     narrow = kind is not node.dtype
     joined = s.first_scratch if narrow else 0
-    s.flag = -1
     given = () if s.x is None else (1,)
     indices = range(s.first_index, s.updates_place)
     parts = [

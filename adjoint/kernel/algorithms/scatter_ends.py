@@ -1,7 +1,7 @@
 """The interface between a scatter for teams and the sort of its updates.
 
 What may live here: how indices become places, how bad indices are reported, and what accompanies a
-place. Which kernels there are: `team_scatter.py` and `bucket_scatter.py`.
+place. Which kernels there are: `team_scatter.py`, `bucket_scatter.py` and `atomic_scatter.py`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ another. So the bits are those of one thread that goes through all updates. Thre
     updates in the order of their places (`radix_sort.py`); bad ones come last, and are reported
     starts[place] = the first update of each place, found by binary search
     for every place, and its elements: its updates, one after another
-Few updates are not sorted: every place looks at all of them, in their order. Scalars that are added
-to many places use `bucket_scatter.py`.
+Few updates are not sorted: every place looks at all of them, in their order. Floats that are added
+one by one to many places use `bucket_scatter.py`. Where the order does not matter, and where
+any is allowed, `atomic_scatter.py` has the kernels.
 """
 
 from __future__ import annotations
