@@ -167,7 +167,10 @@ NATIVE_BFLOAT16 = Option(
 )
 TF32 = Option("TF32", _flag, False, "products of float32 on a GPU in tf32 (0 or 1)")
 DETERMINISTIC = Option(
-    "DETERMINISTIC", _flag, True, "products of a GPU have the same bits from run to run (0 or 1)"
+    "DETERMINISTIC",
+    _flag,
+    True,
+    "products and sums by index on a GPU have the same bits from run to run (0 or 1)",
 )
 CPU_DEVICES = Option("CPU_DEVICES", _count, None, "how many CPU devices there are (default: any)")
 SILENCE = Option(

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint import Tensor, jit, profile
+from adjoint import Tensor, deterministic, jit, profile
 from adjoint.backends.cuda.gpu import the_gpu
 from bench.gpu import TorchEvents
 from bench.gpu_works import WORKS, Work
@@ -68,8 +68,9 @@ def ours(work: Work) -> float:
     for seed, (shape, kind) in enumerate(work.operands):
         made = Tensor(_array(shape, kind, seed), device="GPU")
         operands.append((made if kind[0] == "<" else made.cast(kind) * 1).realize())
-    found = measured(lambda: fn(*operands), the_gpu())
-    STEPS[:] = _steps(lambda: fn(*operands))
+    with deterministic(work.order != "any"):
+        found = measured(lambda: fn(*operands), the_gpu())
+        STEPS[:] = _steps(lambda: fn(*operands))
     return found
 
 
@@ -99,7 +100,11 @@ def torchs(work: Work) -> float:
     for seed, (shape, kind) in enumerate(work.operands):
         made = torch.from_numpy(_array(shape, kind, seed)).cuda()
         operands.append(made if kind[0] == "<" else made.to(getattr(torch, kind)))
-    return measured(lambda: fn(*operands), TorchEvents())
+    torch.use_deterministic_algorithms(work.order == "one")
+    try:
+        return measured(lambda: fn(*operands), TorchEvents())
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 class JaxClock:

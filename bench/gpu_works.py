@@ -21,7 +21,9 @@ Fn = Callable[..., Any]
 class Work(NamedTuple):
     """The function of each library, its operands as (shape, kind), and gigabytes that must move.
 
-    A kind is a dtype of normally distributed numbers, or "<n" for whole numbers below n.
+    A kind is a dtype of normally distributed numbers, or "<n" for whole numbers below n. `order` is
+    that of sums: "" is the default of each library; "any" allows Adjoint other bits from run to
+    run; "one" forbids them to torch.
     """
 
     adjoint: Fn
@@ -29,6 +31,7 @@ class Work(NamedTuple):
     jax: Fn | None
     operands: tuple[tuple[tuple[int, ...], str], ...]
     gigabytes: float
+    order: str = ""
 
 
 def _moved(shape: tuple[int, ...], passes: float, itemsize: int = 4) -> float:
@@ -43,12 +46,15 @@ def _alike(
     return Work(fn, fn, jax or fn, ((shape, dtype),), _moved(shape, passes, size))
 
 
-def _of(ours: Fn, torch: Fn, jax: Fn, shape: tuple[int, ...], passes: float, **more: Any) -> Work:
+def _of(
+    ours: Fn, torch: Fn, jax: Fn | None, shape: tuple[int, ...], passes: float, **more: Any
+) -> Work:
     dtype = more.pop("dtype", "float32")
     others = more.pop("others", ())
     size = 2 if dtype == "bfloat16" else 4
     operands = ((shape, dtype), *others)
-    return Work(ours, torch, jax, operands, more.pop("gigabytes", _moved(shape, passes, size)))
+    moved = more.pop("gigabytes", _moved(shape, passes, size))
+    return Work(ours, torch, jax, operands, moved, **more)
 
 
 # ---- torch and JAX, where they spell it otherwise
@@ -237,6 +243,14 @@ def _reductions() -> dict[str, Work]:
 def _indexed() -> dict[str, Work]:
     taken = lambda x, i: x[i]  # noqa: E731
     scalars, updates = ((1 << 24,), "<1048576"), (1 << 24,)
+    spread = _of(
+        _spread_sum,
+        lambda g, i: _torch_zeros(1 << 20).index_add_(0, i, g),
+        lambda g, i: _jnp().zeros(1 << 20).at[i].add(g),
+        updates,
+        2,
+        others=(scalars,),
+    )
     picture = (64, 64, 112, 112)
     return {
         "gather": _of(taken, taken, taken, (16384, 1024), 8, others=(((65536,), "<16384"),)),
@@ -258,14 +272,9 @@ def _indexed() -> dict[str, Work]:
             others=(((65536,), "<50304"),),
             gigabytes=(65536 + 50304) * 768 * 4 / 1e9,
         ),
-        "scatter-add": _of(
-            _spread_sum,
-            lambda g, i: _torch_zeros(1 << 20).index_add_(0, i, g),
-            lambda g, i: _jnp().zeros(1 << 20).at[i].add(g),
-            updates,
-            2,
-            others=(scalars,),
-        ),
+        "scatter-add": spread,
+        "scatter-add, any order": spread._replace(order="any"),
+        "scatter-add, one order": spread._replace(jax=None, order="one"),
         "pooling": _of(
             _pooled,
             lambda x: _tf().max_pool2d(x, 3, 2, 1),

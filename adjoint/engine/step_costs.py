@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from adjoint.engine.step_facts import work_of
 from adjoint.ir.dtype import DType
-from adjoint.ir.kernel_kind import END_RANGE, LOAD, RANGE, STORE
+from adjoint.ir.kernel_kind import ATOMIC, END_RANGE, LOAD, RANGE, STORE
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
 from adjoint.schedule.classify import LIBRARY
@@ -136,7 +136,7 @@ def touched(program: LoopProgram) -> int:
     more than is read."""
     times: Counter[UOp] = Counter()
     for node, turns in _with_turns(program):
-        if node.op.kernel is LOAD or node.op.kernel is STORE:
+        if node.op.kernel in (LOAD, STORE, ATOMIC):
             times[node.src[0]] += turns
     return sum(min(int(b.arg.size), times[b]) * b.arg.dtype.itemsize for b in program.buffers)
 

@@ -1,8 +1,8 @@
-"""Three settings that allow products to change their bits.
+"""Three settings that allow products, and sums by index, to change their bits.
 
 A program compiled under such a setting may use it, so the settings are part of the key of every
 program. What may live here: the settings. What may not: their readers (`schedule/word_products.py`,
-`schedule/layout.py`).
+`schedule/layout.py`, `kernel/algorithms/atomics.py`).
 """
 
 from __future__ import annotations
@@ -74,10 +74,12 @@ class allow_tf32(_Switch):
 
 
 class deterministic(_Switch):
-    """Whether products by a GPU's library have the same bits from run to run, as they do by
-    default: `deterministic(False)` also allows ways that add parts up in any order.
+    """Whether a GPU gives results the same bits from run to run, as it does by default:
+    `deterministic(False)` also allows ways that add parts up in any order, in products by a library
+    and in sums of floats by index.
 
-    What counts is when values are computed; programs of both kinds are kept apart.
+    Sums by index then treat subnormal float32 numbers as zeros. Nothing changes on a CPU. What
+    counts is when values are computed; programs of both kinds are kept apart.
     """
 
     option = config.DETERMINISTIC

@@ -328,7 +328,7 @@ HOST, EXPAND, LOOP_LEVEL, MEMORY = Host(), Expand(), LoopLevel(), Memory()
 HERE, PART = Host(here=True), Part()
 RANGE, IF = LoopLevel(ends="end_range"), LoopLevel(ends="endif")
 END_RANGE, END_IF = LoopLevel(closes=True), LoopLevel(closes=True)
-GLOBAL, LOCAL, LOAD, STORE, COUNT, SUM, ASK = (LoopLevel() for _ in range(7))
+GLOBAL, LOCAL, LOAD, STORE, COUNT, SUM, ATOMIC, ASK = (LoopLevel() for _ in range(8))
 ACCUMULATOR, PHI, AFTER, BARRIER, SINK = (LoopLevel() for _ in range(5))
 THREAD, VARIABLE = LoopLevel(), LoopLevel()  # known when a thread starts; when a kernel does
 
@@ -394,7 +394,7 @@ def closes(node: UOp) -> bool:
 
 
 def gate_of(node: UOp) -> UOp | None:
-    """The bounds check of a LOAD, STORE or SUM, if any; an IF around it is a branch already."""
+    """The bounds check of an access to memory, if any; an IF around it is a branch already."""
     gates = node.src[2:3] if node.op.kernel is LOAD else node.src[3:4]
     return gates[0] if gates and gates[0].op.kernel is not IF else None
 

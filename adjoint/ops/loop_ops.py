@@ -24,6 +24,7 @@ from adjoint.ir.kernel_kind import (
     ACCUMULATOR,
     AFTER,
     ASK,
+    ATOMIC,
     BARRIER,
     COUNT,
     END_IF,
@@ -385,8 +386,7 @@ def _sum_up_type(src: Nodes, arg: Any) -> Types:
     _need("sum_up", len(src) in (3, 4), taken, src, "E2007")
     _need("sum_up", kind.mutable, "the buffer is read-only", src)
     _need("sum_up", src[2].dtype is kind.base, "the value has another dtype", src, "E2004")
-    plain = kind.base in (dtypes.float32, dtypes.uint32)
-    _need("sum_up", plain, "sums are float32, or uint32 for all whole numbers", src, "E2005")
+    _need("sum_up", kind.base is dtypes.float32, "sums are float32", src, "E2005")
     _need("sum_up", all(map(_is_gate, src[3:])), "the gate is a scalar bool", src)
     return (), VOID
 
@@ -400,6 +400,41 @@ sum_up: OpDef = _kernel(
     _sum_up,
     _sum_up_type,
     kernel=SUM,
+)
+
+
+class AtomicArg(Arg):
+    join: str
+
+
+def _atomic(buffer: UOp, index: Any, value: UOp, join: str, gate: UOp | None = None) -> UOp:
+    given = (buffer, _as_index(index), value)
+    return UOp(atomic, given if gate is None else (*given, gate), AtomicArg(join))
+
+
+def _atomic_type(src: Nodes, arg: AtomicArg) -> Types:
+    kind = _check_access("atomic", src)
+    taken = "takes a buffer, an index, a value and a gate"
+    _need("atomic", len(src) in (3, 4), taken, src, "E2007")
+    _need("atomic", kind.mutable, "the buffer is read-only", src)
+    _need("atomic", src[2].dtype is kind.base, "the value has another dtype", src, "E2004")
+    known = arg.join in (("add",) if kind.base.is_float else ("add", "maximum", "minimum"))
+    _need("atomic", known, "floats are added; integers also have extremes", src, "E2005")
+    wide = kind.base.kind in "iuf" and kind.base.itemsize >= 4
+    _need("atomic", wide, "numbers have 32 or 64 bits", src, "E2005")
+    _need("atomic", all(map(_is_gate, src[3:])), "the gate is a scalar bool", src)
+    return (), VOID
+
+
+atomic: OpDef = _kernel(
+    "atomic",
+    "A value is joined with what lies at `index`, by `join`: the sum, or for integers also the "
+    "maximum or minimum. Other threads may do the same at that moment, and the order is not "
+    "defined. With a gate, only where it holds.",
+    _atomic,
+    _atomic_type,
+    AtomicArg,
+    kernel=ATOMIC,
 )
 
 

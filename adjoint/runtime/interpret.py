@@ -17,7 +17,18 @@ import numpy as np
 
 from adjoint.errors import BoundsError, DeviceError, InternalError
 from adjoint.ir.dtype import DType, PtrDType
-from adjoint.ir.kernel_kind import ASK, COUNT, JOINS, PHI, RANGE, SUM, THREAD, VARIABLE, gate_of
+from adjoint.ir.kernel_kind import (
+    ASK,
+    ATOMIC,
+    COUNT,
+    JOINS,
+    PHI,
+    RANGE,
+    SUM,
+    THREAD,
+    VARIABLE,
+    gate_of,
+)
 from adjoint.ir.loop_tree import Block, nested
 from adjoint.ir.uop import UOp
 from adjoint.ops.casts import convert
@@ -119,6 +130,8 @@ class _Run:
         elif node.op.kernel is SUM:
             if not self.is_shut(node):
                 self.memory[node.src[0]][self.place(node, 1)] += self.get(node.src[2])
+        elif node.op.kernel is ATOMIC:
+            self.atomic(node)
         elif node.op.kernel is not ASK:
             self.values[node] = _compute(node, [self.get(s) for s in node.src])
 
@@ -149,6 +162,11 @@ class _Run:
         if not self.is_shut(node):
             value = self.get(node.src[2])
             self.memory[node.src[0]][self.place(node, np.size(value))] = value
+
+    def atomic(self, node: UOp) -> None:
+        if not self.is_shut(node):
+            cell = self.memory[node.src[0]][self.place(node, 1)]
+            cell[:] = _BASIC[node.arg.join](cell, self.get(node.src[2]))
 
     def is_shut(self, node: UOp) -> bool:
         gate = gate_of(node)

@@ -24,6 +24,7 @@ from adjoint.codegen.nvptx.joint import NO_BLOCK, rows_of
 from adjoint.codegen.nvptx.matrix.attention_frame import LANGUAGE
 from adjoint.codegen.nvptx.threads import arguments_of
 from adjoint.engine.program_cache import PROGRAMS, load_backend
+from adjoint.ir.kernel_kind import ATOMIC
 from adjoint.runtime.compiler import compile_source
 from adjoint.runtime.cuda import DriverError, no_such_gpu
 from adjoint.runtime.launch import Cells
@@ -287,8 +288,9 @@ class FakeBackend(CudaBackend):
 
 
 def _code(program):
-    """A function of the CPU; lanes of many threads are loops in C, no vectors."""
-    if program.threads > 1:
+    """A function of the CPU; lanes of many threads are loops in C, no vectors, and so are those of
+    threads that join values in memory."""
+    if program.threads > 1 or any(node.op.kernel is ATOMIC for node in program.body):
         return _function(as_c(program, LANGUAGES["c"]))
     code = compile_source(render(program, processor()))
     found = _KERNEL(code.address)

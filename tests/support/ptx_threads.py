@@ -232,10 +232,18 @@ class _Block:
             assert (cells[at // kind.itemsize] == value).all(), "two threads write one place"
 
     def do_atom(self, name, operands):
+        """A count of shared memory, whose value nothing reads."""
         memory, at = self.memory("shared", self.places(operands[1], 4))
         np.add.at(_cells(memory, np.uint32), at // 4, self.read(operands[2], np.uint32)[self.on])
 
-    do_red = do_atom
+    def do_red(self, name, operands):
+        """Of shared memory counts; of global memory any kind of numbers, joined in any order."""
+        kind = np.dtype(_TYPES[name[-1]])
+        join = {"add": np.add, "max": np.maximum, "min": np.minimum}[name[-2]]
+        memory, at = self.memory(name[1], self.places(operands[0], kind.itemsize))
+        if self.on.any():
+            value = self.read(operands[1], kind)[self.on]
+            join.at(_cells(memory, kind), at // kind.itemsize, value)
 
 
 def _seen(value, kind):

@@ -51,6 +51,7 @@ class KernelWriter(Values):
             "store": self.store,
             "count_up": self.count_up,
             "sum_up": self.sum_up,
+            "atomic": self.atomic,
             "ask": lambda node: None,  # nothing depends on it
             "define_acc": self.define_acc,
             "phi": self.phi,
@@ -172,8 +173,18 @@ class KernelWriter(Values):
         self.line(f"{place} = {self.read(node)}+1;")
 
     def sum_up(self, node: UOp) -> None:
+        self.joined_with(node, "add")
+
+    def atomic(self, node: UOp) -> None:
+        if self.language.threads:
+            raise InternalError(f"{self.program.name}: threads join values in memory")
+        self.joined_with(node, node.arg.join)
+
+    def joined_with(self, node: UOp, join: str) -> None:
         place = self.language.element(*(self.read(s, exact=False) for s in node.src[:2]))
-        line = f"{place} = {place} + {self.read(node.src[2])};"
+        texts = [place, self.read(node.src[2])]
+        text = self.language.apply(join, node.src[2].dtype, texts, self.needs)
+        line = f"{place} = {_plain(text)};"
         gate = gate_of(node)
         if gate is not None:
             line = f"if ({bare(self.read(gate))}) {{ {line} }}"

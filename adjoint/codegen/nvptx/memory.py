@@ -51,13 +51,13 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value], place: Place, own: s
     if w.lanes == 1 or (place.at.stride == 0 and value.stride == 0):
         held = _any_lane(w, gate)
         name = to_memory(w, value.name, dtype, 1)
-        _when(w, _both(w, held, own), lambda: _put(w, dtype, place, place.at.name, name))
+        when(w, both(w, held, own), lambda: _put(w, dtype, place, place.at.name, name))
         return
     vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
     even = gate is None or gate.stride == 0
     if place.at.stride == 1 and w.mask is None and even:
         held = None if gate is None else gate.name
-        _when(w, _both(w, held, own), lambda: _put_together(w, dtype, place, vector))
+        when(w, both(w, held, own), lambda: _put_together(w, dtype, place, vector))
         return
     _store_each(w, dtype, place, vector, gate, own)
 
@@ -68,7 +68,7 @@ def store(w: Writer, node: UOp, value_of: dict[UOp, Value], place: Place, own: s
 def _load_one(
     w: Writer, dtype: DType, place: Place, gate: Value | None, alt: Value | None
 ) -> Value:
-    held = _both(w, None if gate is None else gate.name, w.mask if w.lanes == 1 else None)
+    held = both(w, None if gate is None else gate.name, w.mask if w.lanes == 1 else None)
     found = _get(w, dtype, place, _kept_inside(w, place.at.name, held))
     name = from_memory(w, found, dtype, 1)
     if gate is None or alt is None:
@@ -150,10 +150,10 @@ def _load_each(
     w: Writer, dtype: DType, place: Place, gate: Value | None, alt: Value | None
 ) -> Value:
     kind, out = ty.memory_type(dtype, w.lanes), "poison"
-    held = _lane_mask(w, gate)
+    held = lane_mask(w, gate)
     for lane in range(w.lanes):
-        open_ = None if held is None else _lane(w, "i1", held, lane)
-        index = _kept_inside(w, _index(w, place.at, lane), open_)
+        open_ = None if held is None else lane_of(w, "i1", held, lane)
+        index = _kept_inside(w, index_of(w, place.at, lane), open_)
         found = _get(w, dtype, _of_lane(place, lane), index)
         out = w.emit(f"insertelement {kind} {out}, {ty.memory_type(dtype)} {found}, i64 {lane}")
     name = from_memory(w, out, dtype, w.lanes)
@@ -167,13 +167,13 @@ def _load_each(
 def _store_each(
     w: Writer, dtype: DType, place: Place, vector: str, gate: Value | None, own: str | None
 ) -> None:
-    held = _lane_mask(w, gate)
+    held = lane_mask(w, gate)
     for lane in range(w.lanes):
-        open_ = None if held is None else _lane(w, "i1", held, lane)
-        value = _lane(w, ty.memory_type(dtype), vector, lane)
-        index = _index(w, place.at, lane)
+        open_ = None if held is None else lane_of(w, "i1", held, lane)
+        value = lane_of(w, ty.memory_type(dtype), vector, lane)
+        index = index_of(w, place.at, lane)
         put = _Put(w, dtype, _of_lane(place, lane), index, value)
-        _when(w, _both(w, open_, own), put)
+        when(w, both(w, open_, own), put)
 
 
 def _of_lane(place: Place, lane: int) -> Place:
@@ -194,18 +194,20 @@ class _Put(NamedTuple):
         _put(*self)
 
 
-def _lane(w: Writer, scalar: str, vector: str, lane: int) -> str:
+def lane_of(w: Writer, scalar: str, vector: str, lane: int) -> str:
+    """An element of a vector."""
     return w.emit(f"extractelement {ty.vector_of(scalar, w.lanes)} {vector}, i64 {lane}")
 
 
-def _index(w: Writer, index: Value, lane: int) -> str:
+def index_of(w: Writer, index: Value, lane: int) -> str:
+    """The index that a lane has."""
     if index.stride is None:
-        return _lane(w, "i64", index.name, lane)
+        return lane_of(w, "i64", index.name, lane)
     step = index.stride * lane
     return w.emit(f"add i64 {index.name}, {step}") if step else index.name
 
 
-def _lane_mask(w: Writer, gate: Value | None) -> str | None:
+def lane_mask(w: Writer, gate: Value | None) -> str | None:
     """The active lanes whose bounds check holds; None: all."""
     if gate is None:
         return w.mask
@@ -219,22 +221,23 @@ def _any_lane(w: Writer, gate: Value | None) -> str | None:
     if gate is None:
         return mask
     if gate.stride == 0:
-        return _both(w, gate.name, mask)
-    held, found = _lane_mask(w, gate), None
+        return both(w, gate.name, mask)
+    held, found = lane_mask(w, gate), None
     assert held is not None
     for lane in range(w.lanes):
-        here = _lane(w, "i1", held, lane)
+        here = lane_of(w, "i1", held, lane)
         found = here if found is None else w.emit(f"or i1 {found}, {here}")
     return found
 
 
-def _both(w: Writer, a: str | None, b: str | None) -> str | None:
+def both(w: Writer, a: str | None, b: str | None) -> str | None:
+    """Whether two conditions hold; None always does."""
     if a is None or b is None:
         return a or b
     return w.emit(f"and i1 {a}, {b}")
 
 
-def _when(w: Writer, condition: str | None, inside: object) -> None:
+def when(w: Writer, condition: str | None, inside: object) -> None:
     """Code that runs if the condition holds."""
     assert callable(inside)
     if condition is None:

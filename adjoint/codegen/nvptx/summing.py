@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.ops import apply
 from adjoint.codegen.llvm.writer import Writer
 from adjoint.codegen.nvptx.counting import alike_threads, ballot, bits_of, lower_threads, wait
-from adjoint.ir.dtype import DType
+from adjoint.ir.dtype import dtypes
 
 _WARP = 32
 _FEW = 3  # others that are alike, each of which is asked in turn
@@ -24,7 +23,7 @@ _HIGHER = "llvm.nvvm.read.ptx.sreg.lanemask.gt"
 
 
 def summed_up(
-    w: Writer, buffer: str, index: str, size: int, given: tuple[str, DType], opened: str | None
+    w: Writer, buffer: str, index: str, size: int, value: str, opened: str | None
 ) -> None:
     """Adds each thread's number to its place, if its bounds check holds."""
     alike = alike_threads(w, index, (size - 1).bit_length())
@@ -35,7 +34,7 @@ def summed_up(
         first = w.emit(f"and i1 {first}, {opened}")
     others = w.emit(f"and i32 {alike}, {w.emit(w.call('i32', _HIGHER))}")
     others = w.emit(f"select i1 {first}, i32 {others}, i32 0")
-    turn = _Turn(w, buffer, index, given, first)
+    turn = _Turn(w, buffer, index, value, first)
     many = _any(w, f"icmp ugt i32 {bits_of(w, others)}, {_FEW}")
     _either(w, many, lambda: turn.all(others), lambda: turn.few(others))
     wait(w)
@@ -44,16 +43,13 @@ def summed_up(
 class _Turn:
     """The parts of one addition by all threads."""
 
-    def __init__(
-        self, w: Writer, buffer: str, index: str, given: tuple[str, DType], first: str
-    ) -> None:
-        self.w, self.first, (value, self.dtype) = w, first, given
-        self.kind = ty.type_of(self.dtype)
-        place = w.emit(f"getelementptr {self.kind}, {buffer}, i32 {index}")
+    def __init__(self, w: Writer, buffer: str, index: str, value: str, first: str) -> None:
+        self.w, self.first = w, first
+        place = w.emit(f"getelementptr float, {buffer}, i32 {index}")
         self.cell = f"{buffer.rpartition(' ')[0]} {place}"
-        self.word = value if self.kind == "i32" else w.emit(f"bitcast {self.kind} {value} to i32")
-        old = w.emit(f"load {self.kind}, {self.cell}, align 4")
-        self.own = apply(w, "add", self.dtype, [old, value], 1)
+        self.word = w.emit(f"bitcast float {value} to i32")
+        old = w.emit(f"load float, {self.cell}, align 4")
+        self.own = apply(w, "add", dtypes.float32, [old, value], 1)
 
     def few(self, others: str) -> None:
         """Number after number, as long as one of the threads has another."""
@@ -86,15 +82,15 @@ class _Turn:
 
     def _added(self, total: str, thread: str, has: str) -> str:
         """With the number of a thread, where that is one of the others."""
-        w, kind = self.w, self.kind
+        w = self.w
         operands = ("i32 -1", f"i32 {self.word}", f"i32 {thread}", "i32 31")
         found = w.emit(w.call("i32", _TAKEN, *operands))
-        number = found if kind == "i32" else w.emit(f"bitcast i32 {found} to {kind}")
-        after = apply(w, "add", self.dtype, [total, number], 1)
-        return w.emit(f"select i1 {has}, {kind} {after}, {kind} {total}")
+        number = w.emit(f"bitcast i32 {found} to float")
+        after = apply(w, "add", dtypes.float32, [total, number], 1)
+        return w.emit(f"select i1 {has}, float {after}, float {total}")
 
     def _put(self, total: str) -> None:
-        store = f"store {self.kind} {total}, {self.cell}, align 4"
+        store = f"store float {total}, {self.cell}, align 4"
         _either(self.w, self.first, lambda: self.w.effect(store), lambda: None)
 
 

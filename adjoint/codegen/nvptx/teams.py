@@ -150,7 +150,7 @@ class TeamRenderer(ThreadRenderer):
     def sum_up(self, node: UOp) -> None:
         gate, value = gate_of(node), self.value[node.src[2]].name
         opened = None if gate is None else self.value[gate].name
-        summed_up(self.w, *self.cell_of_warp(node), (value, node.src[2].dtype), opened)
+        summed_up(self.w, *self.cell_of_warp(node), value, opened)
 
     def cell_of_warp(self, node: UOp) -> tuple[str, str, int]:
         """Memory, an index as a word, and how much of the memory is a warp's."""

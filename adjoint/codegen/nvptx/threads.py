@@ -12,6 +12,7 @@ from adjoint.codegen.llvm import types as ty
 from adjoint.codegen.llvm.render import Renderer
 from adjoint.codegen.llvm.writer import Value, flatten
 from adjoint.codegen.nvptx.alignment import Multiples
+from adjoint.codegen.nvptx.atomics import join
 from adjoint.codegen.nvptx.early_loads import early_nodes
 from adjoint.codegen.nvptx.even_lanes import even_text
 from adjoint.codegen.nvptx.geometry import Geometry, geometry_of, kernel_name
@@ -20,7 +21,7 @@ from adjoint.codegen.nvptx.memory import Place, load, store
 from adjoint.codegen.nvptx.quotients import inverse_of, is_power_of_two, power_over
 from adjoint.codegen.nvptx.turns import TurnBounds
 from adjoint.ir.dtype import dtypes
-from adjoint.ir.kernel_kind import GLOBAL, LOAD, STORE
+from adjoint.ir.kernel_kind import ATOMIC, GLOBAL, LOAD, STORE
 from adjoint.ir.loop_tree import Block
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
@@ -51,7 +52,8 @@ class ThreadRenderer(Renderer):
         super().__init__(program, PROCESSOR)
         self.geometry: Geometry = geometry_of(program)
         self.ahead, self.unrolled = {}, _UNROLLED
-        written = {node.src[0] for node in program.body if node.op.kernel is STORE}
+        writes = (STORE, ATOMIC)
+        written = {node.src[0] for node in program.body if node.op.kernel in writes}
         over = {operand for _, operand in program.in_place}  # that results may be written over
         fixed = [b for b in program.buffers if b not in written and b.arg.index not in over]
         self.fixed = set(fixed)
@@ -62,6 +64,7 @@ class ThreadRenderer(Renderer):
         self.streamed = 0  # loads that are made early
         self.early: list[dict[UOp, Value]] = []  # what the turns of a loop have loaded before it
         self.table = Table(self.w, arguments_of(program)) if program.joint else None
+        self.rows |= {"atomic": self.atomic}
         self.own_block = ""  # the number of this block, if a launch has several sets of arguments
 
     # ---- the function
@@ -150,6 +153,9 @@ class ThreadRenderer(Renderer):
 
     def store(self, node: UOp) -> None:
         store(self.w, node, self.value, self.place(node), None)
+
+    def atomic(self, node: UOp) -> None:
+        join(self.w, node, self.value, self.place(node))
 
     # ---- arithmetic
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import Algorithm
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.algorithms.scan import held
 
 DIGIT = 8  # bits of a bucket: one round
 BUCKETS = 1 << DIGIT  # on 132 processors, two teams each
@@ -23,7 +21,7 @@ _MOST_UPDATES = 1 << 30
 
 
 def goes_by_buckets(node: UOp) -> bool:
-    """Whether a node adds single numbers, each to a place of its own, to many places."""
+    """Whether a node adds single floats, each to a place of its own, to many places."""
     kernel = node.op.kernel
     adds = type(kernel) is Algorithm and kernel.name == "scatter" and kernel.join(node) == "add"
     if not adds or varies(*node.shape, *(n for s in node.src for n in s.shape)):
@@ -31,7 +29,7 @@ def goes_by_buckets(node: UOp) -> bool:
     _, *indices, updates = node.src
     axes, dtype, count = tuple(node.arg.axes), node.dtype, updates.size
     every = axes == tuple(range(len(node.shape))) and indices[0].size == count
-    narrow = dtype.kind in "iuf" and dtype.itemsize <= 4 and updates.dtype is dtype
+    narrow = dtype.is_float and dtype.itemsize <= 4 and updates.dtype is dtype
     return every and narrow and _FEWEST <= node.size <= _MOST and _FEWEST <= count < _MOST_UPDATES
 
 
@@ -79,8 +77,3 @@ class Places:
         above = inside >> _LINE
         sector = (above << DIGIT) | ((bucket ^ above) & (BUCKETS - 1))
         return (sector << _LINE) | (inside & ((1 << _LINE) - 1))
-
-
-def summed_as(dtype: DType) -> DType:
-    """The dtype of sums in scratch: integers of any width wrap around alike."""
-    return held(dtype) if dtype.is_float else dtypes.uint32

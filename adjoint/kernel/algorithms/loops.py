@@ -116,12 +116,12 @@ class Loops:
         return self._put(OPS["define_local"](name, dtype, size), 0)
 
     @contextmanager
-    def grid(self, size: int) -> Iterator[UOp]:
+    def grid(self, size: int, lanes: int = 1) -> Iterator[UOp]:
         """The loop that is divided among threads; just 0 if it would run once."""
         if is_one(size):
             yield number(0, self.index_dtype)
             return
-        with self.loop(size, grid=True) as position:
+        with self.loop(size, lanes, grid=True) as position:
             self.grid_range = position
             yield position
 
@@ -190,6 +190,9 @@ class Loops:
 
     def sum_up(self, buffer: UOp, index: UOp, value: UOp, gate: UOp | None = None) -> None:
         self.here(OPS["sum_up"](buffer, index, value, gate))
+
+    def atomic(self, buffer: UOp, index: UOp, value: UOp, join: str, gate: UOp) -> None:
+        self.here(OPS["atomic"](buffer, index, value, join, gate))
 
     def register(self, start: UOp) -> UOp:
         return self.here(OPS["define_acc"](start, next(self._ids)))

@@ -17,6 +17,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import RANGE, Algorithm, is_constant
 from adjoint.ir.sizes import is_one
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.atomics import goes_by_atomics
 from adjoint.kernel.algorithms.buckets import goes_by_buckets
 from adjoint.kernel.algorithms.loops import (
     AlgorithmKernel,
@@ -200,13 +201,13 @@ class _Scatter:
 
 def read_by(node: UOp, target: Target) -> tuple[UOp, ...]:
     """The operands that an algorithm reads from memory. If the target of a scatter is one number
-    everywhere, the kernel writes it itself; teams with buckets count negative indices from the end
-    themselves.
+    everywhere, the kernel writes it itself; atomic operations and teams with buckets count negative
+    indices from the end themselves.
     """
     starts = type(node.op.kernel) is Algorithm and node.op.kernel.name == "scatter"
     alone = starts and is_constant(node.src[0]) and node.src[0] not in node.src[1:]
     read = node.src[1:] if alone else node.src
-    if target.team is not None and goes_by_buckets(node):
+    if target.team is not None and (goes_by_atomics(node) or goes_by_buckets(node)):
         first = len(read) - len(node.src[1:])  # x, where that is read, is no index
         return (*read[:first], *map(unwrapped, read[first:-1]), read[-1])
     return read

@@ -1,7 +1,7 @@
 """The interface between a scatter for teams and the sort of its updates.
 
 What may live here: how indices become places, how bad indices are reported, and what accompanies a
-place. Which kernels there are: `team_scatter.py` and `bucket_scatter.py`.
+place. Which kernels there are: `team_scatter.py`, `bucket_scatter.py` and `atomic_scatter.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Scatter:
         self.sorted, self.order = -1, -1
 
 
-def _in_words(index: UOp, extent: int) -> tuple[UOp, UOp]:
+def in_words(index: UOp, extent: int) -> tuple[UOp, UOp]:
     """`checked`, where fewer bits say the same: one comparison, since below 0 is far above."""
     if index.dtype.itemsize < 8:
         word = index.cast(dtypes.int32)
@@ -87,7 +87,7 @@ class ScatterEnds(Ends):
             index = tile.loops.load(tile.named[f"index{i}"], safe)
             if s.wraps[i]:
                 index = wrapped(index, extent)
-            short, good = _in_words(index, extent)
+            short, good = in_words(index, extent)
             place = place * extent + good.where(short, 0)
             if "flag" in tile.named:
                 bad = good.logical_not().logical_and(inside)
@@ -100,7 +100,7 @@ class ScatterEnds(Ends):
         s = self.scatter
         if not s.carried:
             return super().payload(tile, row, k)
-        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
+        safe = k if tile.rows.is_whole else (k < s.count).where(k, 0)
         return tile.loops.load(tile.named["updates"], safe).bitcast(dtypes.int32)
 
     def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:

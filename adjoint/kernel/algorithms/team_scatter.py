@@ -5,8 +5,9 @@ another. So the bits are those of one thread that goes through all updates. Thre
     updates in the order of their places (`radix_sort.py`); bad ones come last, and are reported
     starts[place] = the first update of each place, found by binary search
     for every place, and its elements: its updates, one after another
-Few updates are not sorted: every place looks at all of them, in their order. Scalars that are added
-to many places use `bucket_scatter.py`.
+Few updates are not sorted: every place looks at all of them, in their order. Floats that are added
+one by one to many places use `bucket_scatter.py`. Where the order does not matter, and where
+any is allowed, `atomic_scatter.py` has the kernels.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.algorithms.atomic_scatter import by_atomics
+from adjoint.kernel.algorithms.atomics import goes_by_atomics
 from adjoint.kernel.algorithms.bucket_scatter import by_buckets
 from adjoint.kernel.algorithms.buckets import goes_by_buckets
 from adjoint.kernel.algorithms.loops import (
@@ -190,6 +193,8 @@ def build_team_scatter(node: UOp, target: Target) -> AlgorithmSteps | None:
         return None
     if s.count < _FEWEST:
         return _few(s)
+    if goes_by_atomics(node):
+        return by_atomics(s)
     if goes_by_buckets(node):
         return by_buckets(s, target, target.team)
     steps = RadixSteps(node, target, s.first_scratch)

@@ -8,6 +8,7 @@ import pytest
 from adjoint import Tensor
 from adjoint.codegen.nvptx.render import render
 from adjoint.ir.dtype import dtypes
+from adjoint.kernel.algorithms import radix_sort
 from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.ptx import ptx_of
@@ -26,18 +27,22 @@ def distributions(count):
     return np.concatenate([*spread, np.arange(count) % SHARE, np.arange(count) // turns % SHARE])
 
 
-def program(kind, summed):
+def program(summed):
     """Turns in which two warps count, or sum up where a gate is open, and what they have then."""
     places = distributions(THREADS * 4).astype(np.int32)
     turns, size = len(places) // THREADS, 2 * SHARE
+    kind = dtypes.float32 if summed else dtypes.int32
     loops = Loops(dtypes.int32)
-    out = loops.buffer("out", kind if summed else dtypes.int32, size, True)
+    out = loops.buffer("out", kind, size, True)
     seen = loops.buffer("seen", dtypes.int32, len(places), True)
-    at, given = loops.buffer("at", dtypes.int32, len(places)), loops.buffer("x", kind, len(places))
-    cells = loops.local("cells", kind if summed else dtypes.int32, size)
+    at, given = (
+        loops.buffer("at", dtypes.int32, len(places)),
+        loops.buffer("x", dtypes.float32, len(places)),
+    )
+    cells = loops.local("cells", kind, size)
     lanes = loops.local("lanes", dtypes.int32, len(places))
     with loops.loop(THREADS, THREADS) as t:
-        start = number(0.5 if kind.is_float and summed else 3, kind if summed else dtypes.int32)
+        start = number(0.5 if summed else 3, kind)
         loops.store(cells, t.minimum(size - 1), start, t < size)
     with loops.loop(turns) as turn, loops.loop(THREADS, THREADS) as t:
         k = turn * THREADS + t
@@ -56,12 +61,10 @@ def program(kind, summed):
     return replace(loops.program(NODE, "warps", 1), threads=THREADS), places
 
 
-@pytest.mark.parametrize(
-    ("kind", "summed"), [(dtypes.float32, True), (dtypes.uint32, True), (dtypes.float32, False)]
-)
-def test_warps_count_and_sum_up_in_the_order_of_their_threads(kind, summed):
-    made, places = program(kind, summed)
-    x = (np.random.default_rng(1).standard_normal(len(places)) * 1e4).astype(kind.np)
+@pytest.mark.parametrize("summed", [True, False])
+def test_warps_count_and_sum_up_in_the_order_of_their_threads(summed):
+    made, places = program(summed)
+    x = (np.random.default_rng(1).standard_normal(len(places)) * 1e4).astype(np.float32)
     arrays = [np.zeros(b.arg.size, b.arg.dtype.np) for b in made.buffers[:2]] + [places, x]
     other = [a.copy() for a in arrays]
     run(ptx_of(render(made), 90), 0, arrays, 1)
@@ -73,7 +76,7 @@ def test_warps_count_and_sum_up_in_the_order_of_their_threads(kind, summed):
 
 @pytest.mark.parametrize("capability", [70, 90])
 def test_what_two_ballots_say_is_joined_by_one_instruction(capability):
-    made, _ = program(dtypes.uint32, True)
+    made, _ = program(True)
     ptx = ptx_of(render(made), capability)
     assert ptx.count("vote.sync.ballot") == (SHARE - 1).bit_length() + 5
     assert ptx.count("lop3.b32") == 2
@@ -81,8 +84,7 @@ def test_what_two_ballots_say_is_joined_by_one_instruction(capability):
 
 # ---- sums by buckets
 
-PLACES, COUNT = 1 << 14, 7000
-NEAR = [p for p in range(PLACES) if (p >> 3 ^ p >> 11) & 255 == 9]  # those of one bucket
+PLACES, COUNT = 1 << 14, 17_000
 
 
 def kernels(dtype="float32", places=PLACES):
@@ -92,28 +94,31 @@ def kernels(dtype="float32", places=PLACES):
     return {p.name: p for p in programs(zeros.index_add(0, index, given))}
 
 
-def test_a_block_adds_up_its_bucket_piece_by_piece():
-    """Seven thousand updates of one bucket, in two pieces: places, and those that go nowhere."""
-    rng, made = np.random.default_rng(0), kernels()["scatter_add_buckets"]
-    cells = rng.integers(0, 64, 20000).astype(np.uint16)
+@pytest.mark.parametrize("places", [PLACES, 1 << 16])
+def test_a_block_adds_up_its_bucket_piece_by_piece(places):
+    """Three pieces: in the first a place has so many that warps add up, in others threads do. Some
+    updates go nowhere."""
+    rng, made = np.random.default_rng(0), kernels(places=places)["scatter_add_buckets"]
+    own = [p for p in range(places) if (p >> 3 ^ p >> 11) & 255 == 9]  # of one bucket
+    cells = rng.integers(0, len(own), 20000).astype(np.uint16)
     cells[2000:4000] = 7
     cells[5000:5100] = 0xFFFF
     values = rng.standard_normal(20000).astype(np.float32)
     before = np.zeros(made.buffers[-1].arg.size, np.int32)
     before[10 * len(before) // 256 :] = COUNT  # all of them are the bucket's
-    out = np.full(PLACES, np.nan, np.float32)
+    out = np.full(places, np.nan, np.float32)
     run(ptx_of(render(made), 90), 9, [out, cells, values.view(np.int32), before], 256)
-    sums = np.zeros(64, np.float32)
-    real = cells[:COUNT] < 64
+    sums = np.zeros(len(own), np.float32)
+    real = cells[:COUNT] < len(own)
     np.add.at(sums, cells[:COUNT][real], values[:COUNT][real])
-    assert sorted(out[NEAR].view(np.int32).tolist()) == sorted(sums.view(np.int32).tolist())
-    assert np.isnan(np.delete(out, NEAR)).all()
+    assert sorted(out[own].view(np.int32).tolist()) == sorted(sums.view(np.int32).tolist())
+    assert np.isnan(np.delete(out, own)).all()
 
 
 @needs_assembler
 @pytest.mark.parametrize(
     ("places", "dtype"),
-    [(PLACES, "int8"), (70_001, "float32"), (1 << 20, "float32"), (1 << 20, "bfloat16")]
+    [(PLACES, "float16"), (70_001, "float32"), (1 << 20, "float32"), (1 << 20, "bfloat16")]
     + [(1 << n, "float32") for n in (16, 18, 21, 22)],
 )
 def test_kernels_of_buckets_have_their_numbers_in_registers(places, dtype, tmp_path):
@@ -122,3 +127,28 @@ def test_kernels_of_buckets_have_their_numbers_in_registers(places, dtype, tmp_p
         done = assembled(ptx_of(render(made), 90), tmp_path)
         assert done.returncode == 0, done.stderr
         assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr
+
+
+def test_a_block_orders_its_tiles_one_after_another(monkeypatch):
+    """Five teams with four tiles each, but the last one, of counts that are those of all four."""
+    monkeypatch.setattr(radix_sort, "_COUNTED", 5)
+    made, rng = kernels(), np.random.default_rng(0)
+    index = (PLACES ** rng.random(20000)).astype(np.int32) - 1
+    values = rng.standard_normal(20000).astype(np.float32)
+    counting, moving = made["scatter_add_count0"], made["scatter_add_move0"]
+    for program in (counting, moving):
+        assert program.grid.arg.size == 5
+    counts, flag = np.zeros(5 * 256, np.int32), np.zeros(1, np.int64)
+    for block in range(5):
+        run(ptx_of(render(counting), 90), block, [index, flag, counts], 5)
+    before = (np.cumsum(counts) - counts).astype(np.int32)
+    cells, moved = np.zeros(20000, np.uint16), np.zeros(20000, np.int32)
+    arrays = [cells, moved, index, values, before]
+    other = [a.copy() for a in arrays]
+    for block in range(5):
+        run(ptx_of(render(moving), 90), block, arrays, 5)
+    interpret(moving, other, {}, None, None)
+    bucket = (index >> 3 ^ index >> 11) & 255
+    assert np.array_equal(moved, values[np.argsort(bucket, kind="stable")].view(np.int32))
+    assert np.array_equal(moved, other[1])
+    assert np.array_equal(cells, other[0])
