@@ -101,6 +101,8 @@ def _operands(node: UOp) -> tuple[UOp, ...] | None:
     alike = leads[0][:-1] == leads[1][:-1] and leads[1] == leads[2]
     if not alike or (leads[0][-1] != leads[1][-1] and not node.arg.enable_gqa):
         return None
+    if q.shape[-2] == 1 and leads[0] == leads[1]:
+        return None  # products with vectors: sums, for which keys are spread over the whole GPU
     features = q.shape[-1]
     if not features == v.shape[-1] <= _MOST_FEATURES or 0 in (*q.shape, *k.shape):
         return None
