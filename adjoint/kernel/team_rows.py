@@ -33,6 +33,8 @@ from adjoint.target import Target
 Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
 _IDEMPOTENT = ("maximum", "minimum", "logical_and", "logical_or")
+_FEW_ROWS = 64  # processors are left over: a row takes as long as one thread of its team,
+_ALONE = 256  # if that has less than so many
 _MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
@@ -89,6 +91,8 @@ class TeamRows(HeldRows):
         super().__init__(frame, choice, target, index_dtype)
         assert target.team is not None
         each = _lanes_of_a_thread(frame, self.longest, target.team.lanes)
+        if prod(self.counters.outer.sizes) <= _FEW_ROWS:
+            each = _fewer_lanes(self.longest, each)
         self.partials: dict[tuple[int, DType, int], UOp] = {}
         self.inside: Gate = ()  # whether a lane has an element of the row
         self.repeats = False  # whether lanes that are left over do what others do
@@ -277,16 +281,27 @@ def _power(count: int) -> int:
 
 
 def _is_costly(frame: LoopStages) -> bool:
-    """Whether arithmetic takes long: then more threads hide how long it takes."""
+    """Whether arithmetic on elements takes long: then more threads hide how long it takes. What is
+    done to the sum of a row alone does not count."""
     known = set(frame.group.inputs)
-    nodes = toposort([n for n, _ in frame.group.outputs], stop=known.__contains__)
+    roots = [source for stage in frame.stages for n, _, _ in stage.reductions for source in n.src]
+    roots += [n for stage in frame.stages for n, _ in stage.stores]
+    nodes = toposort(roots, stop=known.__contains__)
     return any(is_expensive(n) for n in nodes if n not in known)
 
 
 def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:
     """As many as rows of memory can be read at once; fewer, where much is held or computed."""
     held = [n for n in frame.group.inputs if n.size >= longest]
-    lanes = most if len(held) < 2 and not _is_costly(frame) else most // 2
+    again = len(frame.stages) > 1  # else nothing of a row is held until it is needed again
+    lanes = most if (len(held) < 2 or not again) and not _is_costly(frame) else most // 2
     while longest % lanes:
+        lanes //= 2
+    return lanes
+
+
+def _fewer_lanes(longest: int, lanes: int) -> int:
+    """Those of a thread where rows are few: a team has more threads for a row instead."""
+    while lanes > 1 and RowShape.of(longest, _ALONE).lanes // lanes < _ALONE:
         lanes //= 2
     return lanes

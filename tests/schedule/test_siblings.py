@@ -1,4 +1,4 @@
-"""Kernels of elements that become one on a GPU, because they read one value: which, and their bits."""
+"""Kernels of elements that become one on a GPU, because they read one value."""
 
 import numpy as np
 import pytest
