@@ -34,7 +34,7 @@ Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
 _IDEMPOTENT = ("maximum", "minimum", "logical_and", "logical_or")
 _FEW_ROWS = 64  # processors are left over: a row takes as long as one thread of its team,
-_ALONE = 256  # if that has less than so many
+_ALONE = 128  # if that has less than so many
 _MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
