@@ -91,13 +91,14 @@ class TeamRows(HeldRows):
         super().__init__(frame, choice, target, index_dtype)
         assert target.team is not None
         each = _lanes_of_a_thread(frame, self.longest, target.team.lanes)
-        if prod(self.counters.outer.sizes) <= _FEW_ROWS:
-            each = _fewer_lanes(self.longest, each)
         self.partials: dict[tuple[int, DType, int], UOp] = {}
         self.inside: Gate = ()  # whether a lane has an element of the row
         self.repeats = False  # whether lanes that are left over do what others do
         self.most = (_MOST if self.held else target.team.most) * each
-        self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
+        lanes = RowShape.of(self.longest, self.most).lanes
+        if prod(self.counters.outer.sizes) <= _FEW_ROWS:
+            each = _fewer_lanes(lanes, each)
+        self.threads = max(lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
         """The loops over rows and, inside, one stage after another."""
@@ -300,8 +301,8 @@ def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:
     return lanes
 
 
-def _fewer_lanes(longest: int, lanes: int) -> int:
+def _fewer_lanes(lanes: int, each: int) -> int:
     """Those of a thread where rows are few: a team has more threads for a row instead."""
-    while lanes > 1 and RowShape.of(longest, _ALONE).lanes // lanes < _ALONE:
-        lanes //= 2
-    return lanes
+    while each > 1 and lanes // each < _ALONE:
+        each //= 2
+    return each
