@@ -23,6 +23,7 @@ from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, highest, is_one
 from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.team_columns import LONGEST_COLUMN
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
@@ -136,7 +137,8 @@ def _long(node: UOp, target: Target) -> UOp | None:
     columns = target.team is not None and dims[-1:] != (len(x.shape) - 1,)
     fewer, least = (4, _LONG_COLUMN) if columns else (16, _LONG)  # columns of a strip
     long = count >= least and node.size <= results and count >= fewer * node.size
-    if not (long and target.cores != 1) and count <= _LONGEST:
+    deep = columns and count > LONGEST_COLUMN and not _are_apart(dims)
+    if not (long and target.cores != 1) and not deep and count <= _LONGEST:
         return None
     wide = _wide(node, x)
     found = _in_blocks(node, wide, dims, count, columns or _is_worth_keeping(wide, target))
@@ -366,7 +368,7 @@ def legal_rules(target: Target) -> RuleSet:
         taken = many and library_takes(node.dtype, target) and not teams_add_up(node, target)
         if taken or products_are_steady() or any(x.op is window for x in node.src):
             return None
-        found = sum_of_products(node)
+        found = sum_of_products(node, target.team is not None)
         return None if found is None else settled(found)
 
     def product(node: UOp) -> UOp | None:

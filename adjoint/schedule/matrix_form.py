@@ -41,15 +41,24 @@ def sum_of_one(node: UOp) -> UOp | None:
     return _products(node, axes.parse(node.arg.spec)) if alone else None
 
 
-def sum_of_products(node: UOp) -> UOp | None:
-    """a contraction of a matrix and a vector = the sum of their products, in the one tree"""
+def sum_of_products(node: UOp, down: bool) -> UOp | None:
+    """a contraction of a matrix and a vector = the sum of their products, in the one tree; `down`:
+    the sum of columns, if elements are adjacent along the last axis of the result"""
     if not node.size or not is_matrix_product(node) or not _has_vector(node):
         return None
     spec = axes.parse(node.arg.spec)
-    order = spec.out + spec.summed
+    last = spec.out[-1:] if down and _inner_letter(node, spec) == spec.out[-1:] else ""
+    order = spec.out.removesuffix(last) + spec.summed + last
     x, y = (x.cast(_summed_dtype(node)) for x in _spread(node, spec, order))
-    found = (x * y).sum(tuple(range(len(spec.out), len(order))))
+    found = (x * y).sum([order.index(c) for c in spec.summed])
     return found.cast(node.dtype)
+
+
+def _inner_letter(node: UOp, spec: axes.Letters) -> str:
+    """The letter along which elements of the larger operand are adjacent in memory."""
+    matrix = int(node.src[1].size > node.src[0].size)
+    inner = inner_axis(node.src[matrix])
+    return "" if inner is None else spec.terms[matrix][inner]
 
 
 def teams_add_up(node: UOp, target: Target) -> bool:
@@ -60,15 +69,13 @@ def teams_add_up(node: UOp, target: Target) -> bool:
     teams = target.team is not None and not products_are_steady()
     if not teams or not is_matrix_product(node) or not _has_vector(node):
         return False
-    spec, (a, b) = axes.parse(node.arg.spec), node.src
+    spec = axes.parse(node.arg.spec)
     shared = [
         n for c, n in zip(spec.out, node.shape, strict=True) if c in spec.lhs and c in spec.rhs
     ]
     if not all(map(is_one, shared)):
         return True
-    matrix = int(b.size > a.size)
-    inner = inner_axis(node.src[matrix])
-    return inner is not None and spec.terms[matrix][inner] in spec.summed
+    return _inner_letter(node, spec) in (*spec.summed,)
 
 
 def _summed_dtype(node: UOp) -> DType:

@@ -13,7 +13,8 @@ from adjoint.ir.pattern import Var
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
-from adjoint.schedule.legalise import legal_rules
+from adjoint.kernel.team_columns import LONGEST_COLUMN
+from adjoint.schedule.legalise import legal_rules, prepare
 from adjoint.schedule.products import picture_rules, product_rules
 from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Tile
 from tests.ir.instances import evaluated, same_bits
@@ -209,3 +210,10 @@ def test_products_of_one_form_keep_their_own_operands_dtypes_and_lines(spec, cou
         inner = toposort([found])
         assert {n for n in inner if n.op.name == "input"} == {x, y}
         assert {n.raw_origin for n in inner if n not in (x, y)} == {node.raw_origin}
+
+
+@pytest.mark.parametrize(("lines", "sums"), [(LONGEST_COLUMN, 1), (LONGEST_COLUMN + 1, 2)])
+def test_columns_that_are_longer_than_a_team_goes_down_are_in_blocks_however_many(lines, sums):
+    x = OPS["input"]("x", (lines, 50_000), "float32", "GPU")
+    (found,) = prepare([x.sum(0)], TARGETS["GPU"])
+    assert sum(node.op.name == "reduce_sum" for node in toposort([found])) == sums

@@ -80,6 +80,12 @@ def test_one_row_for_each_matrix_of_a_batch_is_a_kernel_in_either_order(turned, 
     assert isinstance(step, KernelStep)
 
 
+def test_columns_that_are_too_long_for_a_team_are_added_up_in_blocks():
+    steps = same(lambda x, y: x @ y, (33, 1, 66_000), (33, 66_000, 8), dtype="float32")
+    assert all(isinstance(step, KernelStep) for step in steps)
+    assert steps[0].program.threads > 1
+
+
 def test_a_matrix_below_views_and_casts_is_read_along_its_rows():
     def fn(x, y):
         return x @ y.cast("float32").permute(2, 0, 1).reshape(96, 40)
