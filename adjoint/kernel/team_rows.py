@@ -282,20 +282,16 @@ def _power(count: int) -> int:
 
 
 def _is_costly(frame: LoopStages) -> bool:
-    """Whether arithmetic on elements takes long: then more threads hide how long it takes. What is
-    done to the sum of a row alone does not count."""
+    """Whether arithmetic takes long: then more threads hide how long it takes."""
     known = set(frame.group.inputs)
-    roots = [source for stage in frame.stages for n, _, _ in stage.reductions for source in n.src]
-    roots += [n for stage in frame.stages for n, _ in stage.stores]
-    nodes = toposort(roots, stop=known.__contains__)
+    nodes = toposort([n for n, _ in frame.group.outputs], stop=known.__contains__)
     return any(is_expensive(n) for n in nodes if n not in known)
 
 
 def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:
     """As many as rows of memory can be read at once; fewer, where much is held or computed."""
     held = [n for n in frame.group.inputs if n.size >= longest]
-    again = len(frame.stages) > 1  # else nothing of a row is held until it is needed again
-    lanes = most if (len(held) < 2 or not again) and not _is_costly(frame) else most // 2
+    lanes = most if len(held) < 2 and not _is_costly(frame) else most // 2
     while longest % lanes:
         lanes //= 2
     return lanes
