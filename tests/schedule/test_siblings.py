@@ -92,3 +92,24 @@ def test_small_kernels_are_left_to_joint_launches():
     wide = [sum(plan.slots[n].shape == (SMALL, WIDE) for n in s.writes) for s in plan.steps]
     assert [count for count in wide if count] == [1, 1]
     assert all(map(np.array_equal, found, caches("CPU", SMALL)[1]))
+
+
+def test_tensors_that_take_one_another_s_values_in_one_kernel_do_not_overwrite_them():
+    def swapped(device):
+        with on(device):
+            a, b, table = some(ROOM, WIDE), some(ROOM, WIDE, seed=1), some(WIDE, seed=2)
+
+            @jit
+            def step():
+                row, old = table.cumsum(0), a + 0
+                a.assign(b * row)
+                b.assign(old[::-1] - row)
+
+            lowered = lower(step)()
+            for _ in range(4):
+                step()
+            return lowered, [a.numpy(), b.numpy()]
+
+    lowered, found = swapped("GPU")
+    assert writes(lowered) == [2]
+    assert all(map(np.array_equal, found, swapped("CPU")[1]))
