@@ -36,6 +36,7 @@ _TEAMS = 128  # that there should be,
 _MANY_TEAMS = 1024  # and these need no groups side by side to keep memory busy
 _FEWEST_LINES = 64  # that are worth a team
 _MOST_BLOCKS = 16  # side by side
+LONGEST_COLUMN = _MOST_BLOCKS * BLOCK  # that a team goes down
 _MOST_THREADS = 512
 _GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
 
@@ -48,7 +49,7 @@ def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bo
         return False
     lines = [prod(stage.sizes) for stage in frame.stages]
     column = Columns.of(frame, choice)
-    return min(lines) >= _FEWEST_LINES and max(lines) <= _MOST_BLOCKS * BLOCK and column.size >= 8
+    return min(lines) >= _FEWEST_LINES and max(lines) <= LONGEST_COLUMN and column.size >= 8
 
 
 class Columns:

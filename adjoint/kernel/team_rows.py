@@ -34,6 +34,8 @@ from adjoint.target import Target
 Totals = dict[UOp, UOp]  # of reductions
 _PART = LANES * GROUP  # elements whose sums are added one after another: a group of each lane
 _IDEMPOTENT = ("maximum", "minimum", "logical_and", "logical_or")
+_FEW_ROWS = 64  # processors are left over: a row takes as long as one thread of its team,
+_ALONE = 128  # if that has less than so many
 _MOST = 1024  # threads, where a row is in scratch: a team is alone on its processor then
 
 
@@ -95,7 +97,10 @@ class TeamRows(HeldRows):
         self.repeats = False  # whether lanes that are left over do what others do
         self.registers = FEW_REGISTERS if is_read_twice(frame, self.longest, target.team) else 0
         self.most = (_MOST if self.held else target.team.most) * each
-        self.threads = max(RowShape.of(self.longest, self.most).lanes // each, 1)
+        lanes = RowShape.of(self.longest, self.most).lanes
+        if prod(self.counters.outer.sizes) <= _FEW_ROWS:
+            each = _fewer_lanes(lanes, each)
+        self.threads = max(lanes // each, 1)
 
     def program(self, name: str) -> tuple[LoopProgram, UOp | None]:
         """The loops over rows and, inside, one stage after another."""
@@ -293,3 +298,10 @@ def _lanes_of_a_thread(frame: LoopStages, longest: int, most: int) -> int:
     while longest % lanes:
         lanes //= 2
     return lanes
+
+
+def _fewer_lanes(lanes: int, each: int) -> int:
+    """Those of a thread where rows are few: a team has more threads for a row instead."""
+    while each > 1 and lanes // each < _ALONE:
+        each //= 2
+    return each

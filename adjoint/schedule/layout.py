@@ -10,9 +10,10 @@ from typing import NamedTuple
 from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, flattened, strides_of, var
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.exactness import allow_tf32, deterministic
-from adjoint.ir.kernel_kind import Algorithm, Gather, View, is_constant
-from adjoint.ir.sizes import divides, varies
+from adjoint.ir.kernel_kind import Algorithm, Gather, Identity, View, is_constant
+from adjoint.ir.sizes import divides, is_one, varies
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known
 from adjoint.kernel.places import MOST_LISTED, place_tile
 from adjoint.ops.casts import cast
 from adjoint.ops.finished import finished_product
@@ -235,6 +236,25 @@ def placed(node: UOp) -> tuple[tuple[int, ...], int] | None:
     if any(f is None for f in factors):
         return None
     return tuple(f or 0 for f in factors), place.const
+
+
+def inner_axis(node: UOp) -> int | None:
+    """The axis along which elements are adjacent in memory, below views and casts; None if they are
+    along none.
+    """
+    counters = [IndexVar(n) for n in node.shape]
+    index: tuple[Affine, ...] = tuple(map(var, counters))
+    while not is_known(node) and (_is_strided(node) or node.op is cast or _is_identity(node)):
+        if _is_strided(node):
+            index = through(node, index)
+        node = node.src[0]
+    place = flattened(index, node.shape)
+    near = [d for d, c in enumerate(counters) if not is_one(c.size) and place.factor(c) == 1]
+    return near[-1] if near else None
+
+
+def _is_identity(node: UOp) -> bool:
+    return type(node.op.kernel) is Identity
 
 
 def counts_along(node: UOp) -> int | None:

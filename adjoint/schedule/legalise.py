@@ -23,6 +23,7 @@ from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, highest, is_one
 from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.team_columns import LONGEST_COLUMN
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
@@ -105,6 +106,7 @@ _LONG_COLUMN = 2 * BLOCK  # the same of columns that teams go down, block by blo
 _LONGEST = 1 << 24  # from this many on, always
 _EXACT = 1 << 24  # float32 holds all integers up to here
 _FEW = 1 << 12
+_HELD = 1 << 16  # elements of a row that a team may hold: both passes over it are one kernel
 _TEAMS = 1 << 8  # rows, of which teams do more than one each at a time
 
 
@@ -136,7 +138,8 @@ def _long(node: UOp, target: Target) -> UOp | None:
     columns = target.team is not None and dims[-1:] != (len(x.shape) - 1,)
     fewer, least = (4, _LONG_COLUMN) if columns else (16, _LONG)  # columns of a strip
     long = count >= least and node.size <= results and count >= fewer * node.size
-    if not (long and target.cores != 1) and count <= _LONGEST:
+    deep = columns and count > LONGEST_COLUMN and not _are_apart(dims)
+    if not (long and target.cores != 1) and not deep and count <= _LONGEST:
         return None
     wide = _wide(node, x)
     found = _in_blocks(node, wide, dims, count, columns or _is_worth_keeping(wide, target))
@@ -215,18 +218,23 @@ def _count(node: UOp) -> UOp | None:
     return node.op(x.src[0].cast(dtypes.int32), *node.arg).cast(node.dtype)
 
 
-def _arg_extreme(node: UOp) -> UOp:
+def _arg_extreme(node: UOp, target: Target) -> UOp:
     """argmax(x) = the first position that holds max(x); a NaN is one"""
+
+    def reduced(node: UOp) -> UOp:
+        found = _long(node, target) if target.team is not None and count > _HELD else None
+        return node if found is None else found
+
     x, (axis, _) = node.src[0], node.arg
     if axis is None:
         x, axis = x.reshape(max(x.size, 1)), 0
-    extreme = OPS["max" if node.op.name == "argmax" else "min"](x, axis, True)
+    count = x.shape[axis]
+    extreme = reduced(OPS["max" if node.op.name == "argmax" else "min"](x, axis, True))
     hit = x.eq(extreme.expand(x.shape))
     if x.dtype.is_float:
         hit = hit.logical_or(x.isnan())
-    count = x.shape[axis]
     place = positions(count, axis, len(x.shape), x.device).expand(x.shape)
-    return hit.where(place, count).min(axis).cast(node.dtype).reshape(node.shape)
+    return reduced(hit.where(place, count).min(axis)).cast(node.dtype).reshape(node.shape)
 
 
 # ---- indexing
@@ -308,7 +316,6 @@ _RULES = RuleSet(
         Rule("same_view", _VIEW, _same),
         Rule("reduction_of_nothing", _REDUCTION, _of_nothing),
         Rule("reduction_of_one", _REDUCTION, _of_one),
-        Rule("arg_extreme", AnyNode("node", ("argmax", "argmin")), _arg_extreme),
         Rule("no_element", AnyNode("node", ("gather", "scatter", "scatter_add")), _refused),
         Rule("picked_elements", AnyNode("node", ("scatter_add",)), _picked),
         Rule("fold_side_by_side", AnyNode("node", ("fold",)), side_by_side),
@@ -366,7 +373,7 @@ def legal_rules(target: Target) -> RuleSet:
         taken = many and library_takes(node.dtype, target) and not teams_add_up(node, target)
         if taken or products_are_steady() or any(x.op is window for x in node.src):
             return None
-        found = sum_of_products(node)
+        found = sum_of_products(node, target.team is not None)
         return None if found is None else settled(found)
 
     def product(node: UOp) -> UOp | None:
@@ -385,6 +392,10 @@ def legal_rules(target: Target) -> RuleSet:
         """sum(where(positions == t, u, 0)) = where(0 <= t < n, u, 0) + 0, where teams add up"""
         return one_hot_sum(node) if target.team is not None and node.size else None
 
+    def extreme(node: UOp) -> UOp:
+        """argmax(x) = the first position that holds max(x); a NaN is one"""
+        return _arg_extreme(node, target)
+
     def count(node: UOp) -> UOp | None:
         """a sum of bools as floats = a count, where lanes go by the order of sums"""
         return _count(node) if target.team is None else None
@@ -395,6 +406,7 @@ def legal_rules(target: Target) -> RuleSet:
 
     rules = _RULES + RuleSet(
         (
+            Rule("arg_extreme", AnyNode("node", ("argmax", "argmin")), extreme),
             Rule("single_write", AnyNode("node", ("scatter",)), written),
             Rule("sum_of_one_hot", AnyNode("node", ("reduce_sum",)), picked),
             Rule("count", AnyNode("node", ("reduce_sum",)), count),

@@ -14,13 +14,11 @@ from typing import Any
 from adjoint.ir import axes
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.exactness import products_are_steady
-from adjoint.ir.kernel_kind import Identity
 from adjoint.ir.opdef import OPS, OpDef
 from adjoint.ir.sizes import cached, is_one, varies
 from adjoint.ir.uop import UOp, make_node
-from adjoint.ir.values import is_known
-from adjoint.ops.casts import cast
-from adjoint.ops.movement import permute, reshape
+from adjoint.ops.movement import reshape
+from adjoint.schedule.layout import inner_axis
 from adjoint.schedule.strategy import is_matrix_product
 from adjoint.target import Limits, Target
 
@@ -43,36 +41,41 @@ def sum_of_one(node: UOp) -> UOp | None:
     return _products(node, axes.parse(node.arg.spec)) if alone else None
 
 
-def sum_of_products(node: UOp) -> UOp | None:
-    """a contraction of a matrix and a vector = the sum of their products, in the one tree"""
+def sum_of_products(node: UOp, down: bool) -> UOp | None:
+    """a contraction of a matrix and a vector = the sum of their products, in the one tree; `down`:
+    the sum of columns, if elements are adjacent along the last axis of the result"""
     if not node.size or not is_matrix_product(node) or not _has_vector(node):
         return None
     spec = axes.parse(node.arg.spec)
-    order = spec.out + spec.summed
+    last = spec.out[-1:] if down and _inner_letter(node, spec) == spec.out[-1:] else ""
+    order = spec.out.removesuffix(last) + spec.summed + last
     x, y = (x.cast(_summed_dtype(node)) for x in _spread(node, spec, order))
-    found = (x * y).sum(tuple(range(len(spec.out), len(order))))
+    found = (x * y).sum([order.index(c) for c in spec.summed])
     return found.cast(node.dtype)
+
+
+def _inner_letter(node: UOp, spec: axes.Letters) -> str:
+    """The letter along which elements of the larger operand are adjacent in memory."""
+    matrix = int(node.src[1].size > node.src[0].size)
+    inner = inner_axis(node.src[matrix])
+    return "" if inner is None else spec.terms[matrix][inner]
 
 
 def teams_add_up(node: UOp, target: Target) -> bool:
     """Whether teams of the target compute a product faster than a library, which fills its tiles
-    with one row: each number of the matrix is read once, along its rows in memory.
+    with one row: each number of the matrix is read once, along its rows in memory. Of a batch, in
+    any order: the library has a tile or two for each matrix, and wants them all in one dtype.
     """
     teams = target.team is not None and not products_are_steady()
     if not teams or not is_matrix_product(node) or not _has_vector(node):
         return False
-    spec, (a, b) = axes.parse(node.arg.spec), node.src
-    matrix = int(b.size > a.size)
-    return _last_letter(node.src[matrix], spec.terms[matrix]) in spec.summed
-
-
-def _last_letter(x: UOp, term: str) -> str:
-    """The letter along which elements are contiguous in memory."""
-    while not is_known(x) and (x.op in (permute, cast) or type(x.op.kernel) is Identity):
-        if x.op is permute:
-            term = "".join(term[x.arg.order.index(d)] for d in range(len(term)))
-        x = x.src[0]
-    return term[-1]
+    spec = axes.parse(node.arg.spec)
+    shared = [
+        n for c, n in zip(spec.out, node.shape, strict=True) if c in spec.lhs and c in spec.rhs
+    ]
+    if not all(map(is_one, shared)):
+        return True
+    return _inner_letter(node, spec) in (*spec.summed,)
 
 
 def _summed_dtype(node: UOp) -> DType:

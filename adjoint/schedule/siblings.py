@@ -1,19 +1,25 @@
-"""Sums over the same loops, which become one kernel.
+"""Kernels over the same loops, which become one.
 
 Before: a kernel for the gradient of a scale, and one for that of a shift. After: one, which reads
 the cotangent once.
+
+Before, on a GPU: a kernel that writes new keys into a cache, and one that writes new values, both
+from one product. After: one kernel with two results, as a launch costs as much as either.
 """
 
 from __future__ import annotations
 
 from adjoint.ir.kernel_kind import Reduce
+from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.ops.logic import is_copy
 from adjoint.schedule.makers import Makers
 from adjoint.schedule.units import Order, Unit
 
 _HEADS = 4  # kernels that one more sum may join
 _KEPT = 1 << 12  # numbers, of which a value takes room while it waits,
 _KEPT_BY_TEAMS = 1 << 16  # where sums of blocks are many, and a launch costs as much as these
+_PAIRED_BYTES = 1 << 24  # of a result, which take a GPU not much longer than a launch
 
 
 class Siblings:
@@ -45,6 +51,32 @@ class Siblings:
                     reading.setdefault(node, []).append(head or unit)
                 if head is not None:
                     self._join(head, unit)
+        if self.teams:
+            self._pair()
+
+    def _pair(self) -> None:
+        """Merges kernels of elements that read one value of several numbers that is computed here,
+        two at most: equal layers then still have equal kernels."""
+        single: dict[tuple[object, ...], list[Unit]] = {}
+        for unit in list(self.units):
+            key = _element_key(unit)
+            if key is None:
+                continue
+            waiting = single.setdefault(key, [])
+            near = reversed(waiting[-_HEADS:])
+            head = next((h for h in near if self._shares(h, unit)), None)
+            if head is None:
+                waiting.append(unit)
+            else:
+                waiting.remove(head)
+                self._join_elements(head, unit)
+
+    def _shares(self, first: Unit, other: Unit) -> bool:
+        """Whether both read a value that is made here, and neither needs the other."""
+        both = (node for node in first.reads if node in other.reads)
+        if not any(node.size > 1 and self.makers.makes(node) for node in both):
+            return False
+        return not self.steps.before(first, other) and not self.steps.before(other, first)
 
     def _goes_with(self, first: Unit, other: Unit) -> bool:
         if first.full or not self._meet(first, other):
@@ -63,9 +95,17 @@ class Siblings:
     def _join(self, first: Unit, other: Unit) -> None:
         """The other's counters become the first's; its result one more of the first."""
         (node,), mine = other.reduced, next(iter(first.reduced))
-        index = first.outputs[mine]
-        first.outputs[node] = index
+        first.outputs[node] = first.outputs[mine]
         first.reduced[node] = first.reduced[mine]
+        self._take(first, other, node)
+
+    def _join_elements(self, first: Unit, other: Unit) -> None:
+        """The same of kernels without sums."""
+        (node,), (index,) = other.outputs, first.outputs.values()
+        first.outputs[node] = index
+        self._take(first, other, node)
+
+    def _take(self, first: Unit, other: Unit, node: UOp) -> None:
         first.reads.update(other.reads)
         first.waits.update(other.waits)
         first.members += other.members
@@ -83,6 +123,20 @@ def _sibling_key(unit: Unit) -> tuple[object, ...] | None:
     if node is not root or type(kernel) is not Reduce or kernel.index_map is not None:
         return None
     return node.src[0].shape, node.arg
+
+
+def _element_key(unit: Unit) -> tuple[object, ...] | None:
+    """What kernels of elements have in common that may be one: loops, and types of results.
+    Smaller ones share a launch anyway (`joint_launches.py`)."""
+    if unit.kind != "kernel" or len(unit.outputs) != 1 or unit.outer is not None:
+        return None
+    (root,) = unit.outputs
+    if unit.reduced or unit.tiled or unit.checks or unit.full or is_copy(root):
+        return None
+    if varies(*root.shape):
+        return None
+    nbytes, alone = root.size * root.dtype.itemsize, unit.limits.joint_bytes
+    return (root.shape, root.dtype) if alone < nbytes <= _PAIRED_BYTES else None
 
 
 def _all_of(unit: Unit) -> list[UOp]:

@@ -101,6 +101,8 @@ def _operands(node: UOp) -> tuple[UOp, ...] | None:
     alike = leads[0][:-1] == leads[1][:-1] and leads[1] == leads[2]
     if not alike or (leads[0][-1] != leads[1][-1] and not node.arg.enable_gqa):
         return None
+    if is_of_vectors(q, k):
+        return None
     features = q.shape[-1]
     if not features == v.shape[-1] <= _MOST_FEATURES or 0 in (*q.shape, *k.shape):
         return None
@@ -112,6 +114,12 @@ def _operands(node: UOp) -> tuple[UOp, ...] | None:
         return tuple(whole)
     mask = _mask(node.src[-1], leads[0])
     return None if mask is None else (*whole, mask)
+
+
+def is_of_vectors(q: UOp, k: UOp) -> bool:
+    """Whether there is one query for each head of keys: its products are with vectors, which are
+    sums, so that the whole GPU reads the keys of a head, and not one block."""
+    return q.shape[-2] == 1 and _lead(q) == _lead(k)
 
 
 def _mask(mask: UOp, lead: tuple[int, ...]) -> UOp | None:

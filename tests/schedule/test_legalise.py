@@ -13,7 +13,8 @@ from adjoint.ir.pattern import Var
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, toposort
-from adjoint.schedule.legalise import legal_rules
+from adjoint.kernel.team_columns import LONGEST_COLUMN
+from adjoint.schedule.legalise import legal_rules, prepare
 from adjoint.schedule.products import picture_rules, product_rules
 from adjoint.target import TARGETS, Limits, MatrixLibrary, MatrixUnit, Tile
 from tests.ir.instances import evaluated, same_bits
@@ -76,7 +77,6 @@ CASES = {
     "same_view": [direct("reshape", X, shape=(4, 3))],
     "reduction_of_nothing": [given("x", 0, 3).sum(0), given("x", 4, 0).prod(1)],
     "reduction_of_one": [given("x", 1, 5).sum(0), given("x", 5, 1).max(1)],
-    "arg_extreme": [X.argmax(1), X.argmin(0)],
     "no_element": [],  # an error: below
     "picked_elements": [X.scatter_add(1, PLACES, given("u", 4, 1))],
     "fold_side_by_side": [
@@ -87,6 +87,7 @@ CASES = {
         OPS["cat"](*(given(f"x{i}", 4, 3) for i in range(17)), dim=1),
         OPS["cat"](*(given(f"x{i}", 1 + i % 3, 2, dtype="int32") for i in range(70))),
     ],
+    "arg_extreme": [X.argmax(1), X.argmin(0)],
     "single_write": [],  # where teams compute: test_single_writes.py
     "sum_of_one_hot": [],  # where teams add up
     "count": [
@@ -209,3 +210,10 @@ def test_products_of_one_form_keep_their_own_operands_dtypes_and_lines(spec, cou
         inner = toposort([found])
         assert {n for n in inner if n.op.name == "input"} == {x, y}
         assert {n.raw_origin for n in inner if n not in (x, y)} == {node.raw_origin}
+
+
+@pytest.mark.parametrize(("lines", "sums"), [(LONGEST_COLUMN, 1), (LONGEST_COLUMN + 1, 2)])
+def test_columns_that_are_longer_than_a_team_goes_down_are_in_blocks_however_many(lines, sums):
+    x = OPS["input"]("x", (lines, 50_000), "float32", "GPU")
+    (found,) = prepare([x.sum(0)], TARGETS["GPU"])
+    assert sum(node.op.name == "reduce_sum" for node in toposort([found])) == sums

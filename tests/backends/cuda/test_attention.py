@@ -84,12 +84,18 @@ def test_its_gradient_is_two_more_and_no_scores_are_in_memory(gpu):
         ("another size of values", lambda q, k, v: q.attention(k, v[..., :8])),
         ("leads that are broadcast", lambda q, k, v: q.attention(k[:, :1], v[:, :1])),
         ("wide heads", lambda q, k, v: q.repeat(1, 1, 1, 9).attention(k.repeat(1, 1, 1, 9), v)),
+        ("one query", lambda q, k, v: q[:, :, :1].attention(k, v)),
         ("keys that all have", vmap(lambda q, k, v: q.attention(k, v), (0, None, None))),
     ],
 )
 def test_what_kernels_do_not_take_becomes_its_body(gpu, reason, fn):
     q, k, v = (some(2, 2, 8, 16, seed=i) for i in range(3))
     assert whole(fn, q, k, v) == []
+
+
+def test_one_query_of_heads_that_share_keys_is_a_tile_of_the_kernel(gpu):
+    q, k, v = some(2, 4, 1, 16), some(2, 2, 40, 16, seed=1), some(2, 2, 40, 16, seed=2)
+    assert len(whole(lambda q, k, v: q.attention(k, v, enable_gqa=True), q, k, v)) == 1
 
 
 def test_vmap_of_it_is_one_with_more_leads(gpu):

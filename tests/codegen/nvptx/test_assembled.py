@@ -118,6 +118,12 @@ def test_nothing_is_contracted_or_flushed():
     assert "mul.rn.f32" in ptx
 
 
+@pytest.mark.parametrize(("rows", "team"), [(1, 64), (64, 64), (65, 32)])
+def test_few_rows_have_more_threads_each(rows, team):
+    source, _ = only(floats(rows, 1024).softmax(-1))
+    assert read_geometry(source).team == team
+
+
 def test_a_row_is_read_once_and_its_exponentials_are_computed_once():
     source, ptx = only(floats(40, 4096).softmax(-1))
     geometry = read_geometry(source)
