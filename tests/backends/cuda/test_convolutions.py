@@ -197,6 +197,65 @@ def test_float32_keeps_its_channels_in_front(library):
     assert "channels last" not in calls[0]
 
 
+# ---- few channels
+
+STEM = ((8, 3, 64, 64), (64, 3, 7, 7))
+
+
+def stem(w, x):
+    """The first convolution of a network of pictures, of 16-bit operands."""
+    w, x = w.cast("bfloat16"), x.cast("bfloat16")
+    return x.conv2d(w, stride=2, padding=3).cast("float32")
+
+
+def stem_gradient(w, x, g):
+    """What the first convolution gives, and its gradient by the weights."""
+    return value_and_grad(lambda w: (stem(w, x) * g).sum())(w)[1], stem(w, x)
+
+
+@tools
+def test_few_channels_of_narrow_floats_are_padded_to_16_bytes_by_the_kernels_before(library):
+    x, w = STEM
+    calls, kernels = steps(stem_gradient, floats(*w), floats(*x), floats(8, 64, 32, 32))
+    assert [" ".join(line.split()[3:8]) for line in sorted(calls)] == [
+        "forward 8x8x64x64 by 64x8x7x7 channels",
+        "weights 8x8x64x64 by 64x8x7x7 channels",
+    ]
+    assert len(kernels) == 5  # picture, weights, cotangent; both results: no copy is made
+
+
+@tools
+def test_channels_of_zeros_change_no_value(library):
+    x, w = STEM
+    arrays = floats(*w), floats(*x), floats(8, 64, 32, 32)
+    arrays[1][0, 1, 5, 6], arrays[2][3, 4, 5, 6] = np.nan, np.inf
+    found, wanted = (
+        [t.numpy() for t in stem_gradient(*[Tensor(a, device=device) for a in arrays])]
+        for device in ("GPU", "CPU")
+    )
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours.shape == theirs.shape
+        assert np.array_equal(np.isnan(ours), np.isnan(theirs))
+        kept = np.isfinite(theirs)
+        np.testing.assert_allclose(ours[kept], theirs[kept], rtol=0.01, atol=0.1)
+
+
+@tools
+@pytest.mark.parametrize(
+    ("x", "w", "options"),
+    [
+        ((8, 3, 8, 8), (64, 3, 7, 7), {"padding": 3}),  # few products
+        ((8, 8, 64, 64), (64, 8, 7, 7), {"padding": 3}),  # places of 16 bytes
+        ((8, 8, 64, 64), (64, 4, 7, 7), {"padding": 3, "groups": 2}),
+    ],
+)
+def test_other_operands_are_not_padded(library, x, w, options):
+    narrow = [floats(*shape, dtype=ml_dtypes.bfloat16) for shape in (x, w)]
+    (call,), _ = steps(lambda x, w: x.conv2d(w, **options), *narrow)
+    shapes = " by ".join("x".join(map(str, shape)) for shape in (x, w))
+    assert f"forward {shapes} channels last" in call
+
+
 # ---- without the library, and with the real one
 
 
