@@ -37,7 +37,7 @@ from adjoint.schedule.convolutions import convolution_rules
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
-from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap
+from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap, turn_by_turn
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
 from adjoint.schedule.matrix_form import (
@@ -60,6 +60,7 @@ from adjoint.schedule.strategy import (
     sums_lines,
 )
 from adjoint.schedule.transforms import transform_rules
+from adjoint.schedule.window_bits import packed_windows
 from adjoint.schedule.word_products import by_words
 from adjoint.target import Target
 
@@ -73,6 +74,8 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
             roots = channels_last(rewrite_once(roots, convolution_rules(target), fired))
         if target.tile is not None:
             roots = pictures_last(roots, target)
+        if target.team is not None:
+            roots = packed_windows(roots)
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
     if target.carries:
@@ -348,7 +351,10 @@ def legal_rules(target: Target) -> RuleSet:
     def phases(node: UOp) -> UOp | None:
         """fold(x, stride=s) = folds of every s-th tap, in turn, or taps where lanes go across"""
         across = target.tile is not None and len(node.shape) - 1 not in node.arg.axis
-        return tap_by_tap(node) if across else in_phases(node)
+        found = turn_by_turn(node) if target.team is not None else None
+        if found is None:
+            found = tap_by_tap(node) if across else in_phases(node)
+        return found
 
     def long(node: UOp) -> UOp | None:
         """a long reduction = the reduction of those of its blocks"""
