@@ -17,14 +17,14 @@ from typing import Any
 from adjoint.errors import BoundsError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.exactness import products_are_steady
-from adjoint.ir.kernel_kind import Identity, Reduce, View, reduce_of
+from adjoint.ir.kernel_kind import Identity, Pointwise, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, highest, is_one
-from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.ops.indexing import gathered, positions
-from adjoint.ops.movement import padded
+from adjoint.ops.movement import expand, padded
 from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
@@ -108,6 +108,7 @@ _LONG_COLUMN = 2 * BLOCK  # the same of columns that teams go down, block by blo
 _LONGEST = 1 << 24  # from this many on, always
 _EXACT = 1 << 24  # float32 holds all integers up to here
 _FEW = 1 << 12
+_COUNTED = 32  # elements that a thread counts
 _TEAMS = 1 << 8  # rows, of which teams do more than one each at a time
 
 
@@ -230,6 +231,24 @@ def _arg_extreme(node: UOp) -> UOp:
     count = x.shape[axis]
     place = positions(count, axis, len(x.shape), x.device).expand(x.shape)
     return hit.where(place, count).min(axis).cast(node.dtype).reshape(node.shape)
+
+
+def _narrow_first(node: UOp) -> UOp | None:
+    """cast(expand(x)) = expand(cast(x)), of a float that gets narrower: it is rounded once, and if
+    it is stored for those that read it repeatedly, it is stored narrow"""
+    (made,), views = node.src, list[UOp]()
+    while isinstance(made.op.kernel, View) and made.op.kernel.strided:
+        views.append(made)
+        (made,) = made.src
+    narrower = node.dtype.is_float and node.dtype.itemsize < made.dtype.itemsize
+    if not narrower or not made.dtype.is_float or type(made.op.kernel) is not Pointwise:
+        return None
+    if not any(view.op is expand for view in views):
+        return None
+    found = made.cast(node.dtype)
+    for view in reversed(views):
+        found = rebuild(view, (found,))
+    return found
 
 
 # ---- indexing
@@ -392,15 +411,21 @@ def legal_rules(target: Target) -> RuleSet:
         return one_hot_sum(node) if target.team is not None and node.size else None
 
     def count(node: UOp) -> UOp | None:
-        """a sum of bools as floats = a count, where lanes go by the order of sums"""
-        return _count(node) if target.team is None else None
+        """a sum of bools as floats = a count, where lanes go by the order of sums, or it is short"""
+        few = target.team is None or prod(node.src[0].shape[d] for d in node.arg.axis) <= _COUNTED
+        return _count(node) if few else None
 
     def written(node: UOp) -> UOp | None:
         """scatter(x, i, u) = where(position == i, u, x), for one i, where teams compute"""
         return single_write(node) if target.team is not None else None
 
+    def narrow(node: UOp) -> UOp | None:
+        """cast(expand(x)) = expand(cast(x)) of a float that gets narrower, where teams compute"""
+        return _narrow_first(node) if target.team is not None else None
+
     rules = _RULES + RuleSet(
         (
+            Rule("narrow_first", AnyNode("node", ("cast",)), narrow),
             Rule("single_write", AnyNode("node", ("scatter",)), written),
             Rule("sum_of_one_hot", AnyNode("node", ("reduce_sum",)), picked),
             Rule("count", AnyNode("node", ("reduce_sum",)), count),

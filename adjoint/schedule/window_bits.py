@@ -2,7 +2,7 @@
 
 Before: m = eq(window(x), max(window(x))), nine bools for each window of 3 × 3, which the forward
 kernel writes; count = sum(m) and fold(where(m, g, 0)) read them.
-After: b = sum(where(m, 1 << tap, 0)), two bytes for each window; both read (b & 1 << tap) != 0.
+After: b = sum(where(m, 2 << tap, 0)), two bytes for each window; both read (b & 2 << tap) != 0.
 
 The values are the same. What may live here: which truth values are packed. What may not: how folds
 are computed (`folds.py`).
@@ -19,13 +19,12 @@ from adjoint.ir.kernel_kind import Pointwise, is_constant
 from adjoint.ir.opdef import OPS
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp, rebuild, toposort
-from adjoint.ops.indexing import positions
 from adjoint.ops.logic import copied
 from adjoint.ops.movement import permute
 from adjoint.ops.window import fold
 
 Shape = tuple[int, ...]
-_MOST_TAPS = 31  # bits of a number that kernels compute with, but for the sign
+_MOST_TAPS = 30  # bits of a number that kernels compute with, but for the sign and the lowest
 
 
 def packed_windows(roots: Sequence[UOp]) -> list[UOp]:
@@ -74,16 +73,13 @@ def _unpacked(numbers: UOp, shape: Shape, dims: Shape) -> UOp:
 
 
 def _bits(shape: Shape, dims: Shape, device: str | tuple[str, ...] | None) -> UOp:
-    """1, 2, 4, … along the axes inside a window."""
-    place: UOp | None = None
-    for d in dims:
-        along = positions(shape[d], d, len(shape), device).expand(shape)
-        place = along if place is None else place * shape[d] + along
-    one: UOp = OPS["const"](1, dtypes.int32, shape, device)
-    return one << place
+    """2, 4, 8, … along the axes inside a window."""
+    inside = [n if d in dims else 1 for d, n in enumerate(shape)]
+    one: UOp = OPS["const"](1, dtypes.int32, (prod(inside),), device)
+    return (one << one.scan_sum(0)).reshape(inside).expand(shape)
 
 
 def _dtype(shape: Shape, dims: Shape) -> DType:
     """The narrowest dtype that has so many bits."""
     count = prod(shape[d] for d in dims)
-    return dtypes.uint8 if count <= 8 else dtypes.uint16 if count <= 16 else dtypes.int32
+    return dtypes.uint8 if count < 8 else dtypes.uint16 if count < 16 else dtypes.int32
