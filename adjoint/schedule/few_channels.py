@@ -1,44 +1,81 @@
-"""Pictures of a few channels are padded to as many as tensor cores read at once.
+"""Windows of pictures of a few channels have the taps of a row as channels.
 
-Before: a convolution of 16-bit pictures of three channels, channels last: places begin anywhere,
-and the library uses an engine that reads numbers one by one.
-After: the kernels that write the picture and the weights write zeros behind the three channels;
-the gradient by the weights has eight channels, of which its readers see three.
+Before: a convolution of 16-bit pictures of 3 channels by 7 × 7 taps, channels last: tensor cores
+take 64 channels of a tap at a time, 49 times, of which 3 are there.
+After: kernels write the 7 taps of a row as 21 channels and 3 of zeros, of the picture and of the
+weights; 7 × 1 taps are left. The gradient by the weights is computed from the same picture; its
+readers see the taps again.
 
-Zeros meet zeros, so a sum has the same terms and some zeros; an infinity meets none of them but in
-channels of a gradient that nobody reads. What may live here: operands and results of such
-convolutions. What may not: which convolutions have their channels last (`channels.py`).
+All products are those of the convolution, and some of zeros with zeros. Zero padding along rows is
+written, so an infinite weight makes NaN there, as the record says. What may live here: operands and
+results of such convolutions. What may not: which convolutions have their channels last
+(`channels.py`).
 """
 
 from __future__ import annotations
 
 from adjoint.ir.uop import UOp
-from adjoint.ops.convolve import FORWARD, WEIGHTS, product_count
+from adjoint.ops.convolve import FORWARD, WEIGHTS, ConvolveArg, product_count
 from adjoint.ops.logic import copied
 from adjoint.ops.movement import padded
+from adjoint.ops.window import WindowArg, window
 from adjoint.schedule.convolutions import LARGEST
 
-_LINE = 16  # bytes of a place that are read at once
-_WORTH = 1 << 26  # products of numbers, below which longer copies of the operands cost more
-_PADDED = {FORWARD: (0, 1), WEIGHTS: (0,)}  # the operands that have the channels of the picture
+_LINE = 16  # bytes that are read at once; a place with as many is no place of few channels
+_MOST = 64  # channels of a tap that tensor cores take at a time
+_WORTH = 1 << 26  # products of numbers, below which writing the windows costs more
 
 
-def with_whole_places(node: UOp) -> UOp:
-    """A convolution with channels last, of pictures whose places fill what is read at once."""
-    arg, channels, line = node.arg, node.src[0].shape[-1], _LINE // node.dtype.itemsize
-    if arg.wanted not in _PADDED or arg.groups != 1 or not 0 < channels < line:
+def with_rows(node: UOp) -> UOp:
+    """A convolution with channels last, over windows of rows if the picture has few channels."""
+    arg, x, other = node.arg, *node.src
+    line, channels = _LINE // node.dtype.itemsize, x.shape[-1]
+    if arg.wanted not in (FORWARD, WEIGHTS) or arg.groups != 1 or not 0 < channels < line:
         return node
-    if product_count(arg, node.src[0].shape, node.src[1].shape, node.shape) < _WORTH:
+    taps = (other.shape[1:-1] if arg.wanted == FORWARD else arg.size)[-1]
+    if taps == 1 or taps * channels > _MOST:
         return node
-    if node.src[0].size // channels * line >= LARGEST:
+    rows = _rows(x, arg, taps, node.shape[-2] if arg.wanted == FORWARD else other.shape[-2])
+    if rows.size >= LARGEST or product_count(arg, x.shape, other.shape, node.shape) < _WORTH:
         return node
-    which = _PADDED[arg.wanted]
-    src = [_filled(x, line - channels) if i in which else x for i, x in enumerate(node.src)]
-    made = UOp(node.op, tuple(src), arg)
-    return made if made.shape == node.shape else made.shrink([(0, n) for n in node.shape])
+    return (_forward if arg.wanted == FORWARD else _weights)(node, _filled(rows, line), line)
 
 
-def _filled(x: UOp, count: int) -> UOp:
-    """A copy with so many further channels of zeros."""
+def _forward(node: UOp, rows: UOp, line: int) -> UOp:
+    weights = node.src[1]
+    *lead, taps, channels = weights.shape
+    turned = _filled(weights.reshape(*lead, 1, taps * channels), line)
+    return UOp(node.op, (rows, turned), _by_rows(node.arg, node.arg.size))
+
+
+def _weights(node: UOp, rows: UOp, line: int) -> UOp:
+    *lead, taps, channels = node.shape
+    arg = _by_rows(node.arg, (*node.arg.size[:-1], 1))
+    made = UOp(node.op, (rows, node.src[1]), arg)
+    kept = [*lead, 1, taps * channels]
+    return made.shrink([(0, n) for n in kept]).reshape(node.shape)
+
+
+def _by_rows(arg: ConvolveArg, size: tuple[int, ...]) -> ConvolveArg:
+    """The attributes of a convolution whose last axis has one tap."""
+    each = [(*values[:-1], last) for values, last in zip(arg[2:5], (1, 0, 1), strict=True)]
+    return ConvolveArg(arg.wanted, size, each[0], each[1], each[2], *arg[5:])
+
+
+def _rows(x: UOp, arg: ConvolveArg, taps: int, count: int) -> UOp:
+    """The windows of a picture along its last axis, so many, with their taps before its channels."""
+    axis, rank = len(x.shape) - 2, len(x.shape)
+    stride, padding, dilation = (values[-1] for values in arg[2:5])
+    margin = [padding if d == axis else 0 for d in range(rank)]
+    windows = UOp(
+        window, (padded(x, margin, margin),), WindowArg((axis,), (taps,), (stride,), (dilation,))
+    )
+    assert windows.shape[axis] == count
+    found = windows.permute(*range(rank - 1), rank, rank - 1)
+    return found.reshape(*found.shape[:-2], taps * x.shape[-1])
+
+
+def _filled(x: UOp, line: int) -> UOp:
+    """A copy with channels of zeros behind its own, so that places fill lines."""
     none = [0] * len(x.shape)
-    return copied(padded(x, none, [*none[1:], count], value=0))
+    return copied(padded(x, none, [*none[1:], -x.shape[-1] % line], value=0))
