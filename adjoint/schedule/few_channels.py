@@ -35,7 +35,7 @@ def with_rows(node: UOp) -> UOp:
     taps = (other.shape[1:-1] if arg.wanted == FORWARD else arg.size)[-1]
     if taps == 1 or taps * channels > _MOST:
         return node
-    rows = _rows(x, arg, taps, node.shape[-2] if arg.wanted == FORWARD else other.shape[-2])
+    rows = _rows(x, arg, taps)
     if rows.size >= LARGEST or product_count(arg, x.shape, other.shape, node.shape) < _WORTH:
         return node
     return (_forward if arg.wanted == FORWARD else _weights)(node, _filled(rows, line), line)
@@ -62,15 +62,14 @@ def _by_rows(arg: ConvolveArg, size: tuple[int, ...]) -> ConvolveArg:
     return ConvolveArg(arg.wanted, size, each[0], each[1], each[2], *arg[5:])
 
 
-def _rows(x: UOp, arg: ConvolveArg, taps: int, count: int) -> UOp:
-    """The windows of a picture along its last axis, so many, with their taps before its channels."""
+def _rows(x: UOp, arg: ConvolveArg, taps: int) -> UOp:
+    """The windows of a picture along its last axis: its taps before its channels."""
     axis, rank = len(x.shape) - 2, len(x.shape)
     stride, padding, dilation = (values[-1] for values in arg[2:5])
     margin = [padding if d == axis else 0 for d in range(rank)]
     windows = UOp(
         window, (padded(x, margin, margin),), WindowArg((axis,), (taps,), (stride,), (dilation,))
     )
-    assert windows.shape[axis] == count
     found = windows.permute(*range(rank - 1), rank, rank - 1)
     return found.reshape(*found.shape[:-2], taps * x.shape[-1])
 

@@ -411,7 +411,7 @@ def legal_rules(target: Target) -> RuleSet:
         return one_hot_sum(node) if target.team is not None and node.size else None
 
     def count(node: UOp) -> UOp | None:
-        """a sum of bools as floats = a count, where lanes go by the order of sums, or it is short"""
+        """a short sum of bools as floats = a count; a long one if lanes go by the order of sums"""
         few = target.team is None or prod(node.src[0].shape[d] for d in node.arg.axis) <= _COUNTED
         return _count(node) if few else None
 
