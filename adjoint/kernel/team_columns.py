@@ -38,6 +38,7 @@ _FEWEST_LINES = 64  # that are worth a team
 _MOST_BLOCKS = 16  # side by side
 _MOST_THREADS = 512
 _GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
+_UNROLLED = 512  # nodes: the sixteen lines of a group, but not several groups
 
 
 def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bool:
@@ -145,8 +146,10 @@ class TeamColumns(TeamKernel):
                 self._write_stage(number, stage)
             self._store_results()
         program, flagged = self.finished(name, self.cost * self.strip)
-        few = FEW_REGISTERS if self.apart > 1 else 0  # so that two teams share a processor
-        return replace(program, registers=few), flagged
+        if self.apart == 1:
+            return program, flagged
+        # few registers, so that two teams share a processor; they hold the loads of a group
+        return replace(program, registers=FEW_REGISTERS, unrolled=_UNROLLED), flagged
 
     def _go_column(self, column: Affine) -> None:
         """To a column of the strip, which there may not be."""
