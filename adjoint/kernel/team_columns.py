@@ -19,6 +19,7 @@ from math import prod
 
 from adjoint.ir.affine import ZERO, Affine
 from adjoint.ir.dtype import DType
+from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import FEW_REGISTERS
 from adjoint.kernel.index_maps import At, Gate, joined
@@ -38,7 +39,7 @@ _FEWEST_LINES = 64  # that are worth a team
 _MOST_BLOCKS = 16  # side by side
 _MOST_THREADS = 512
 _GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
-_UNROLLED = 512  # nodes: the sixteen lines of a group, but not several groups
+_UNROLLED = 512  # nodes: the sixteen lines of a group, not several groups
 
 
 def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bool:
@@ -146,10 +147,15 @@ class TeamColumns(TeamKernel):
                 self._write_stage(number, stage)
             self._store_results()
         program, flagged = self.finished(name, self.cost * self.strip)
-        if self.apart == 1:
-            return program, flagged
-        # few registers, so that two teams share a processor; they hold the loads of a group
-        return replace(program, registers=FEW_REGISTERS, unrolled=_UNROLLED), flagged
+        few = FEW_REGISTERS if self.apart > 1 else 0  # so that two teams share a processor
+        most = _UNROLLED if few and self._has_repeated_lines() else 0
+        return replace(program, registers=few, unrolled=most), flagged
+
+    def _has_repeated_lines(self) -> bool:
+        """Whether an operand has fewer lines than others: each of its loads has an address of its
+        own, and registers hold those of one group at a time."""
+        sizes = [highest(x.size) for x in self.frame.group.inputs]
+        return any(self.size < size < max(sizes) for size in sizes)
 
     def _go_column(self, column: Affine) -> None:
         """To a column of the strip, which there may not be."""

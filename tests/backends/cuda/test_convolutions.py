@@ -218,8 +218,8 @@ def test_taps_of_a_row_are_channels_where_a_picture_has_few(library):
     x, w = STEM
     calls, kernels = steps(stem_gradient, floats(*w), floats(*x), floats(8, 64, 32, 32))
     assert [" ".join(line.split()[3:8]) for line in sorted(calls)] == [
-        "forward 8x24x64x32 by 64x24x7x1 channels",
-        "weights 8x24x64x32 by 64x24x7x1 channels",
+        "forward 8x32x64x32 by 64x32x7x1 channels",
+        "weights 8x32x64x32 by 64x32x7x1 channels",
     ]
     assert len(kernels) == 5  # picture, weights, cotangent; both results: no copy is made
 
@@ -281,7 +281,7 @@ def test_an_infinite_weight_makes_nan_beside_a_picture_of_few_channels(library):
         ((8, 8, 64, 64), (64, 8, 7, 7), {"padding": 3}),  # places of 16 bytes
         ((8, 8, 64, 64), (64, 4, 7, 7), {"padding": 3, "groups": 2}),
         ((8, 3, 64, 64), (64, 3, 7, 1), {"padding": 3}),
-        ((8, 5, 64, 64), (64, 5, 1, 15), {"padding": 3}),  # more than tensor cores take at a time
+        ((8, 5, 64, 64), (64, 5, 1, 15), {"padding": 3}),  # more channels of a tap
     ],
 )
 def test_taps_of_other_convolutions_stay(library, x, w, options):
