@@ -112,6 +112,7 @@ class LoopProgram:
     far: tuple[int, ...] = ()  # buffers that are longer than the caches: nothing of one stays there
     threads: int = 1  # a team, over which the lanes of its loops are spread, where a target has any
     registers: int = 0  # of such a thread, at most; 0: as a row needs that it holds
+    unrolled: int = 0  # nodes of a loop that is unrolled, at most; 0: as many as a row may have
     joint: bool = False  # a launch may give it several sets of cells, each with a grid of its own
 
 

@@ -17,7 +17,7 @@ from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import EXPENSIVE, RANGE, reduce_of
 from adjoint.ir.opdef import OPS
-from adjoint.ir.sizes import divides, highest, is_one, varies
+from adjoint.ir.sizes import divides, highest, is_one, less, varies
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_size
 from adjoint.kernel.algorithms.scatter import checked, flag_code
@@ -70,6 +70,16 @@ class Lowering(Elements):
             name = f"out{number}" if own else f"in{number - len(outputs)}"
             key = (node, "out") if own else node
             self.buffers[key] = OPS["define_global"](number, name, own, node.dtype, node.size)
+
+    # ---- elements
+
+    def load(self, node: UOp, place: Affine, gate: Gate) -> UOp:
+        """Threads read what is at hand behind every check, so that a check does not keep a load
+        that is the same for all turns of a loop inside of it. An index behind its check is none."""
+        low, high = place.bounds()
+        inside = less(-1, low) and less(high, node.size)
+        free = self.choice.flat and node.dtype.is_float and inside
+        return super().load(node, place, () if free else gate)
 
     # ---- the whole
 

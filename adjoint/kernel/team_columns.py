@@ -19,6 +19,7 @@ from math import prod
 
 from adjoint.ir.affine import ZERO, Affine
 from adjoint.ir.dtype import DType
+from adjoint.ir.sizes import highest
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import FEW_REGISTERS
 from adjoint.kernel.index_maps import At, Gate, joined
@@ -39,6 +40,7 @@ _MOST_BLOCKS = 16  # side by side
 LONGEST_COLUMN = _MOST_BLOCKS * BLOCK  # that a team goes down
 _MOST_THREADS = 512
 _GROUP_BYTES = 96 << 10  # of scratch for the sums of groups
+_UNROLLED = 512  # nodes: the sixteen lines of a group, not several groups
 
 
 def is_for_team_columns(frame: LoopStages, choice: Choice, target: Target) -> bool:
@@ -159,7 +161,14 @@ class TeamColumns(TeamKernel):
             self._store_results()
         program, flagged = self.finished(name, self.cost * self.strip)
         few = FEW_REGISTERS if self.apart > 1 else 0  # so that two teams share a processor
-        return replace(program, registers=few), flagged
+        most = _UNROLLED if few and self._has_repeated_lines() else 0
+        return replace(program, registers=few, unrolled=most), flagged
+
+    def _has_repeated_lines(self) -> bool:
+        """Whether an operand has fewer lines than others: each of its loads has an address of its
+        own, and registers hold those of one group at a time."""
+        sizes = [highest(x.size) for x in self.frame.group.inputs]
+        return any(self.size < size < max(sizes) for size in sizes)
 
     def _go_column(self, column: Affine) -> None:
         """To a column of the strip, which there may not be."""

@@ -31,6 +31,7 @@ from adjoint.ops.movement import (
     shrink,
 )
 from adjoint.ops.window import FoldArg, WindowArg, fold, window
+from adjoint.schedule.few_channels import with_rows
 
 Shape = tuple[int, ...]
 _NARROW = ("float16", "bfloat16")
@@ -92,7 +93,7 @@ class Walk:
     def convolution(self, node: UOp, operands: tuple[UOp, UOp]) -> UOp:
         """The convolution of operands with channels last."""
         *values, _ = node.arg
-        return UOp(convolve, operands, ConvolveArg(*values, True))
+        return with_rows(UOp(convolve, operands, ConvolveArg(*values, True)))
 
     def visit(self, node: UOp) -> None:
         """The node, sources first."""

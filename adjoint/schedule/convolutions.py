@@ -37,7 +37,7 @@ from adjoint.target import Target
 Shape = tuple[int, ...]
 _MOST_AXES = 3  # of places
 _FEWEST = 1 << 16  # products; fewer are sooner added up by loops
-_LARGEST = 1 << 31  # elements: the library counts in 32 bits
+LARGEST = 1 << 31  # elements: the library counts in 32 bits
 
 
 class Windows(NamedTuple):
@@ -177,11 +177,11 @@ def _in_order(x: UOp, order: list[int]) -> UOp:
 
 def _made(a: UOp, b: UOp, arg: ConvolveArg) -> UOp | None:
     """The node, if a library is the right one for it."""
-    if varies(*a.shape, *b.shape) or max(a.size, b.size) >= _LARGEST or not a.size * b.size:
+    if varies(*a.shape, *b.shape) or max(a.size, b.size) >= LARGEST or not a.size * b.size:
         return None
     found = UOp(convolve, (a, b), arg)
     many = product_count(arg, a.shape, b.shape, found.shape) >= _FEWEST
-    return found if many and found.size < _LARGEST else None
+    return found if many and found.size < LARGEST else None
 
 
 # ---- windows in a margin

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
 
+from adjoint.ir.dtype import accumulator
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
 from adjoint.ops.logic import copied
@@ -35,7 +36,7 @@ def side_by_side(node: UOp) -> UOp | None:
 def in_phases(node: UOp) -> UOp | None:
     """fold(x, stride=s) = folds of every s-th tap, from the first on, the second on, …, in turn"""
     arg, (x,) = node.arg, node.src
-    if set(arg.dilation) != {1} or set(arg.stride) == {1} or varies(*node.shape):
+    if not _are_strided(node):
         return None
     if x.shape[len(node.shape) - 1] < _FEWEST_WINDOWS:
         return None
@@ -49,6 +50,39 @@ def in_phases(node: UOp) -> UOp | None:
     folded = UOp(fold, (phases,), FoldArg(tuple(shape), at, taps, ones, ones))
     found = _interleaved(folded, range(count, count + rank), range(count), arg.axis)
     return copied(_fitted(found, node.shape))  # others read it side by side
+
+
+def turn_by_turn(node: UOp) -> UOp | None:
+    """fold(x, stride=s) = 0 + the first of every s taps in its place, the second, …, in turn: an
+    element looks at the windows that have it, in the kernel that needs it"""
+    arg, (x,), rank, count = node.arg, node.src, len(node.shape), len(node.arg.axis)
+    if not _are_strided(node) or prod(_turns(arg)) > _FEW_TAPS:
+        return None
+    phases = _phases(x, rank, arg)
+    lead = phases.shape[: count + rank]
+    total: UOp | None = None
+    for turn in product(*map(range, phases.shape[count + rank :])):
+        bounds = [(0, n) for n in lead] + [(t, t + 1) for t in turn]
+        part = phases.shrink(bounds).reshape(lead)
+        before, after = [0] * len(lead), [0] * len(lead)
+        for axis, t, n in zip(arg.axis, turn, _turns(arg), strict=True):
+            before[axis + count], after[axis + count] = t, n - 1 - t
+        part = padded(part.cast(accumulator(x.dtype)), before, after)
+        total = (part + 0.0 if node.dtype.is_float else part) if total is None else total + part
+    assert total is not None
+    found = _interleaved(total, range(count, count + rank), range(count), arg.axis)
+    return _fitted(found, node.shape).cast(node.dtype)
+
+
+def _are_strided(node: UOp) -> bool:
+    """Whether taps of a fold are some steps apart, in windows of neighbours."""
+    arg = node.arg
+    return set(arg.dilation) == {1} and set(arg.stride) != {1} and not varies(*node.shape)
+
+
+def _turns(arg: FoldArg) -> list[int]:
+    """How many taps of a phase there are along each axis."""
+    return [-(-size // stride) for size, stride in zip(arg.size, arg.stride, strict=True)]
 
 
 def tap_by_tap(node: UOp) -> UOp | None:
@@ -80,7 +114,7 @@ def _tap(node: UOp, x: UOp, tap: Sequence[int]) -> UOp:
 def _phases(x: UOp, rank: int, arg: FoldArg) -> UOp:
     """Windows with their phases in front, and the taps of each at the end; those that one lacks
     are 0."""
-    turns = [-(-size // stride) for size, stride in zip(arg.size, arg.stride, strict=True)]
+    turns = _turns(arg)
     whole = [n * stride for n, stride in zip(turns, arg.stride, strict=True)]
     x = _fitted(x, (*x.shape[:rank], *whole))
     x = x.reshape((*x.shape[:rank], *_alternating(turns, arg.stride)))

@@ -17,15 +17,15 @@ from typing import Any
 from adjoint.errors import BoundsError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.exactness import products_are_steady
-from adjoint.ir.kernel_kind import Identity, Reduce, View, reduce_of
+from adjoint.ir.kernel_kind import Identity, Pointwise, Reduce, View, reduce_of
 from adjoint.ir.opdef import OPS
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, highest, is_one
-from adjoint.ir.uop import UOp, toposort
+from adjoint.ir.uop import UOp, rebuild, toposort
 from adjoint.kernel.team_columns import LONGEST_COLUMN
 from adjoint.ops.indexing import gathered, positions
-from adjoint.ops.movement import padded
+from adjoint.ops.movement import expand, padded
 from adjoint.ops.tree import BLOCK
 from adjoint.ops.window import window
 from adjoint.schedule import classify
@@ -38,7 +38,7 @@ from adjoint.schedule.convolutions import convolution_rules
 from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
-from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap
+from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap, turn_by_turn
 from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
 from adjoint.schedule.matrix_form import (
@@ -61,6 +61,7 @@ from adjoint.schedule.strategy import (
     sums_lines,
 )
 from adjoint.schedule.transforms import transform_rules
+from adjoint.schedule.window_bits import packed_windows
 from adjoint.schedule.word_products import by_words
 from adjoint.target import Target
 
@@ -74,6 +75,8 @@ def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
             roots = channels_last(rewrite_once(roots, convolution_rules(target), fired))
         if target.tile is not None:
             roots = pictures_last(roots, target)
+        if target.team is not None:
+            roots = packed_windows(roots)
         roots = rewrite_once(roots, product_rules(target), fired)
         roots = rewrite_once(roots, picture_rules(target), fired)
     if target.carries:
@@ -107,6 +110,7 @@ _LONGEST = 1 << 24  # from this many on, always
 _EXACT = 1 << 24  # float32 holds all integers up to here
 _FEW = 1 << 12
 _HELD = 1 << 16  # elements of a row that a team may hold: both passes over it are one kernel
+_COUNTED = 32  # elements that a thread counts
 _TEAMS = 1 << 8  # rows, of which teams do more than one each at a time
 
 
@@ -237,6 +241,24 @@ def _arg_extreme(node: UOp, target: Target) -> UOp:
     return reduced(hit.where(place, count).min(axis)).cast(node.dtype).reshape(node.shape)
 
 
+def _narrow_first(node: UOp) -> UOp | None:
+    """cast(expand(x)) = expand(cast(x)), of a float that gets narrower: it is rounded once, and if
+    it is stored for those that read it repeatedly, it is stored narrow"""
+    (made,), views = node.src, list[UOp]()
+    while isinstance(made.op.kernel, View) and made.op.kernel.strided:
+        views.append(made)
+        (made,) = made.src
+    narrower = node.dtype.is_float and node.dtype.itemsize < made.dtype.itemsize
+    if not narrower or not made.dtype.is_float or type(made.op.kernel) is not Pointwise:
+        return None
+    if not any(view.op is expand for view in views):
+        return None
+    found = made.cast(node.dtype)
+    for view in reversed(views):
+        found = rebuild(view, (found,))
+    return found
+
+
 # ---- indexing
 
 
@@ -355,7 +377,10 @@ def legal_rules(target: Target) -> RuleSet:
     def phases(node: UOp) -> UOp | None:
         """fold(x, stride=s) = folds of every s-th tap, in turn, or taps where lanes go across"""
         across = target.tile is not None and len(node.shape) - 1 not in node.arg.axis
-        return tap_by_tap(node) if across else in_phases(node)
+        found = turn_by_turn(node) if target.team is not None else None
+        if found is None:
+            found = tap_by_tap(node) if across else in_phases(node)
+        return found
 
     def long(node: UOp) -> UOp | None:
         """a long reduction = the reduction of those of its blocks"""
@@ -397,16 +422,22 @@ def legal_rules(target: Target) -> RuleSet:
         return _arg_extreme(node, target)
 
     def count(node: UOp) -> UOp | None:
-        """a sum of bools as floats = a count, where lanes go by the order of sums"""
-        return _count(node) if target.team is None else None
+        """a short sum of bools as floats = a count; a long one if lanes go by the order of sums"""
+        few = target.team is None or prod(node.src[0].shape[d] for d in node.arg.axis) <= _COUNTED
+        return _count(node) if few else None
 
     def written(node: UOp) -> UOp | None:
         """scatter(x, i, u) = where(position == i, u, x), for one i, where teams compute"""
         return single_write(node) if target.team is not None else None
 
+    def narrow(node: UOp) -> UOp | None:
+        """cast(expand(x)) = expand(cast(x)) of a float that gets narrower, where teams compute"""
+        return _narrow_first(node) if target.team is not None else None
+
     rules = _RULES + RuleSet(
         (
             Rule("arg_extreme", AnyNode("node", ("argmax", "argmin")), extreme),
+            Rule("narrow_first", AnyNode("node", ("cast",)), narrow),
             Rule("single_write", AnyNode("node", ("scatter",)), written),
             Rule("sum_of_one_hot", AnyNode("node", ("reduce_sum",)), picked),
             Rule("count", AnyNode("node", ("reduce_sum",)), count),

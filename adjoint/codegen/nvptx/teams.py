@@ -42,7 +42,7 @@ class TeamRenderer(ThreadRenderer):
 
     def __init__(self, program: LoopProgram) -> None:
         super().__init__(program)
-        self.team, self.unrolled = program.threads, _UNROLLED
+        self.team, self.unrolled = program.threads, program.unrolled or _UNROLLED
         self.spread: Block | None = None  # the loop with lanes that is open
         self.thread = "0"  # the number of this one in its team
         self.members = "-1"  # the threads of its team in the warp, as bits

@@ -197,6 +197,100 @@ def test_float32_keeps_its_channels_in_front(library):
     assert "channels last" not in calls[0]
 
 
+# ---- few channels
+
+STEM = ((8, 3, 64, 64), (64, 3, 7, 7))
+
+
+def stem(w, x):
+    """The first convolution of a network of pictures, of 16-bit operands."""
+    w, x = w.cast("bfloat16"), x.cast("bfloat16")
+    return x.conv2d(w, stride=2, padding=3).cast("float32")
+
+
+def stem_gradient(w, x, g):
+    """What the first convolution gives, and its gradient by the weights."""
+    return value_and_grad(lambda w: (stem(w, x) * g).sum())(w)[1], stem(w, x)
+
+
+@tools
+def test_taps_of_a_row_are_channels_where_a_picture_has_few(library):
+    x, w = STEM
+    calls, kernels = steps(stem_gradient, floats(*w), floats(*x), floats(8, 64, 32, 32))
+    assert [" ".join(line.split()[3:8]) for line in sorted(calls)] == [
+        "forward 8x32x64x32 by 64x32x7x1 channels",
+        "weights 8x32x64x32 by 64x32x7x1 channels",
+    ]
+    assert len(kernels) == 5  # picture, weights, cotangent; both results: no copy is made
+
+
+FEW = {
+    "a picture": ((8, 3, 64, 64), (64, 3, 7, 7), {"stride": 2, "padding": 3}),
+    "grey": ((8, 1, 64, 64), (64, 1, 5, 5), {"padding": 2}),
+    "dilated": ((8, 2, 65, 63), (64, 2, 3, 5), {"dilation": (1, 2), "stride": (1, 3)}),
+    "a line": ((8, 3, 20000), (64, 3, 9), {"padding": 4}),
+    "a body": ((4, 2, 9, 40, 41), (64, 2, 3, 3, 3), {"padding": (1, 0, 1), "stride": (2, 1, 1)}),
+}
+
+
+def few(w, x, g, options):
+    """A convolution of 16-bit operands, and its gradient by the weights."""
+
+    def run(w):
+        return x.conv2d(w, **options).cast("float32")
+
+    w, x = w.cast("bfloat16"), x.cast("bfloat16")
+    return run(w), value_and_grad(lambda w: (run(w) * g).sum())(w)[1].cast("float32")
+
+
+@tools
+@pytest.mark.parametrize("name", FEW)
+def test_taps_as_channels_change_no_value(library, name):
+    (x, w, options), rng = FEW[name], np.random.default_rng(2)
+    arrays = [rng.integers(-8, 9, shape).astype(np.float32) / 8 for shape in (w, x)]
+    shape = few(*[Tensor(a, device="GPU") for a in arrays], 1.0, options)[0].shape
+    arrays.append(rng.integers(-8, 9, shape).astype(np.float32) / 8)
+    arrays[1][(0, 0, *[5] * (len(x) - 2))], arrays[2][(3, 4, *[1] * (len(x) - 2))] = np.nan, np.inf
+    found, wanted = (
+        [t.numpy() for t in few(*[Tensor(a, device=device) for a in arrays], options)]
+        for device in ("GPU", "CPU")
+    )
+    assert library.calls
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours.shape == theirs.shape
+        assert np.array_equal(np.isnan(ours), np.isnan(theirs))
+        kept = np.isfinite(theirs)
+        np.testing.assert_allclose(ours[kept], theirs[kept], rtol=0.01, atol=0.1)
+
+
+@tools
+def test_an_infinite_weight_makes_nan_beside_a_picture_of_few_channels(library):
+    x, w = floats(8, 3, 64, 64), floats(64, 3, 7, 7)
+    w[5, 1, 3, 0] = np.inf
+    wide = [Tensor(a, device="GPU").cast("bfloat16") for a in (x, w)]
+    found = wide[0].conv2d(wide[1], stride=2, padding=3).cast("float32").numpy()
+    assert np.isnan(found[:, 5, :, :2]).all()
+    assert np.isinf(found[:, 5, :, 2:]).all()
+
+
+@tools
+@pytest.mark.parametrize(
+    ("x", "w", "options"),
+    [
+        ((8, 3, 8, 8), (64, 3, 7, 7), {"padding": 3}),  # few products
+        ((8, 8, 64, 64), (64, 8, 7, 7), {"padding": 3}),  # places of 16 bytes
+        ((8, 8, 64, 64), (64, 4, 7, 7), {"padding": 3, "groups": 2}),
+        ((8, 3, 64, 64), (64, 3, 7, 1), {"padding": 3}),
+        ((8, 5, 64, 64), (64, 5, 1, 15), {"padding": 3}),  # more channels of a tap
+    ],
+)
+def test_taps_of_other_convolutions_stay(library, x, w, options):
+    narrow = [floats(*shape, dtype=ml_dtypes.bfloat16) for shape in (x, w)]
+    (call,), _ = steps(lambda x, w: x.conv2d(w, **options), *narrow)
+    shapes = " by ".join("x".join(map(str, shape)) for shape in (x, w))
+    assert f"forward {shapes} channels last" in call
+
+
 # ---- without the library, and with the real one
 
 

@@ -190,6 +190,28 @@ def test_columns_are_on_their_way_together():
     assert loads is not None
 
 
+def sums_over_repeated_lines():
+    """Sums of columns of three operands, of which one has a line for 49 of the others'."""
+    x, y = (floats(12544, 2048).cast("bfloat16").realize() for _ in range(2))
+    few = floats(256, 1, 2048).cast("bfloat16").realize()
+    spread = few.expand(256, 49, 2048).reshape(12544, 2048)
+    chosen = (x > 0).where(spread, 0).cast("float32")
+    return sources(chosen.sum(0), (chosen * y).sum(0))[0]
+
+
+def test_sums_over_repeated_lines_unroll_one_group_of_lines():
+    ptx = ptx_of(sums_over_repeated_lines(), 90)
+    assert ptx.count("ld.global") == 3 * 16
+
+
+@needs_assembler
+def test_sums_over_repeated_lines_keep_their_loads_in_registers(tmp_path):
+    done = assembled(ptx_of(sums_over_repeated_lines(), 90), tmp_path)
+    assert done.returncode == 0, done.stderr
+    (spilled,) = re.findall(r"(\d+) bytes spill stores", done.stderr)
+    assert int(spilled) <= 32  # 1,024 where several groups are unrolled
+
+
 def test_the_largest_of_a_row_is_found_by_warps_before_scratch_is_asked():
     _, ptx = only(floats(600, 4096).max(-1))
     assert ptx.count("ld.shared") == 1
