@@ -23,6 +23,7 @@ from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, highest, is_one
 from adjoint.ir.uop import UOp, toposort
+from adjoint.kernel.counting import counts_along
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import padded
 from adjoint.ops.tree import BLOCK
@@ -38,7 +39,6 @@ from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap
-from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
 from adjoint.schedule.matrix_form import (
     matrices,
