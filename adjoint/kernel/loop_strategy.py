@@ -41,6 +41,7 @@ class Choice:
     columns: int = 0  # that are added up side by side, line by line, where there are sums of them
     exact: bool = False  # for the sizes as they are, not for all that they can be
     flat: bool = False  # all loops without sums are one, which threads share
+    phases: bool = False  # the innermost loop is written out: lanes go along the one around it
 
 
 class Probe(ElementWalk):
@@ -141,6 +142,9 @@ def choose(frame: LoopStages, target: Target) -> Choice:
         prod(s.sizes) for s in frame.stages
     )
     tiny = highest(points) * max(probe.ops, 1) < target.little_work
+    phased = _phased(frame, counters, stages, probe, tiny, target)
+    if phased is not None:
+        return phased
     width = _width(probe, size, gathers, tiny, target) if lanes != "none" else 1
     columns = _columns(frame, probe, size, target) if lanes == "outer" and not tiny else 0
     if lanes == "outer" and width == target.most_lanes and not columns:
@@ -227,6 +231,37 @@ def _tiled(
     return choice
 
 
+def _phased(
+    frame: LoopStages,
+    counters: Assignment,
+    stages: tuple[Runs, ...],
+    probe: Probe,
+    tiny: bool,
+    target: Target,
+) -> Choice | None:
+    """Lanes along the last loop but one, where the last is too short for them: complex numbers,
+    whose parts are adjacent, or a stack along a last axis.
+
+    Each iteration of the short loop becomes code of its own, which finds no bounds checks of the
+    others in it.
+    """
+    if frame.outer or frame.group.reduced or len(frame.stages) != 1 or target.team is not None:
+        return None
+    loops = in_runs(counters.stages[0].vars, stages[0])
+    sizes = [_size(members) for members in loops]
+    if len(sizes) < 2 or varies(*sizes) or sizes[-1] > _PHASES or sizes[-2] < _FEWEST:
+        return None
+    near = (0, 1, -1, sizes[-1])
+    if not any(x.factor(loops[-2][-1]) in near for x in probe.bytes):
+        return None  # lanes would read memory that is far apart
+    room = target.register_bytes if tiny else 4 * target.register_bytes // sizes[-1]
+    width = room // probe.itemsize
+    width = min(1 << (width.bit_length() - 1), 1 << (sizes[-2].bit_length() - 1), target.most_lanes)
+    if width < target.fewest_lanes:
+        return None
+    return Choice((), stages, "inner", width, 0, (len(sizes) - 2,), phases=True)
+
+
 def _are_short(bests: Sequence[_Best]) -> bool:
     """Whether no loop that lanes would go to is long enough for them."""
     return all(best.size < _FEWEST for best in bests)
@@ -261,6 +296,7 @@ def _size(members: Sequence[IndexVar]) -> int:
 _ALONG = 4
 _FEWEST = 8  # elements that are worth lanes across rows
 _PIECES = 256  # of the grid, at least, where lanes go across memory
+_PHASES = 3  # of a short loop that is written out
 _SMALLER = 8  # times, and how wide an element is counts for nothing
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share
@@ -269,7 +305,7 @@ _STRIPS = 8  # of columns, which threads share
 def _score(factor: int | None) -> int:
     if factor is None or varies(factor):
         return -4
-    return {1: _ALONG, 0: 2, -1: 2}.get(factor, -4)
+    return {1: _ALONG, 0: 2, -1: 2, 2: 1}.get(factor, -4)  # every second element: one access
 
 
 def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int]:

@@ -114,7 +114,8 @@ class Lowering(Elements):
             for source in node.src:
                 if source in self._given or is_size(source):
                     found[source] = None
-        fixed = (*PLAIN_NUMBERS, *(_TREE_NUMBERS if self.trees else ()))
+        written_out = range(len(self.spots) + 1) if self.choice.phases else ()
+        fixed = (*PLAIN_NUMBERS, *written_out, *(_TREE_NUMBERS if self.trees else ()))
         by = {n.src[1] for n in body if n.op.name in ("floordiv", "mod")} if self.trees else set()
         plain = [n for n in found if n not in by and float(n.arg.value) not in fixed]
         given = {n for n in plain if small} | {n for n in found if varies(n.arg.value)}
@@ -136,6 +137,8 @@ class Lowering(Elements):
             open_tiles = self._open_squares if choice.square else self._open_tiles
             open_tiles(inner[0])
             return
+        if choice.phases:
+            self._write_out(inner[0].pop(-2))
         if plain and inner[0]:
             # the innermost stays, if not alone
             stays = len(inner[0]) + len(outer) > 1 and not choice.flat
@@ -164,6 +167,12 @@ class Lowering(Elements):
         row = sizes[-1] if sizes else 1  # the last block of a long sum may be one element
         loops = LineLoops(prod(sizes), make, self.index, self._index.__setitem__, row)
         return loops.tree(self.choice.lanes != "outer")
+
+    def _write_out(self, short: IndexVar) -> None:
+        """A loop without iterations of its own: the stage is written once for each of them."""
+        around = self.counters.stages[0].vars[:-1]
+        line = flattened(tuple(map(var, around)), tuple(v.size for v in around))
+        self.spots = tuple((line, Affine(at), ()) for at in range(short.size))
 
     def _open_tiles(self, loops: list[IndexVar]) -> None:
         """The grid goes over tiles; inside one, a few steps along one loop, lanes along the other.

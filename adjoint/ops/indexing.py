@@ -73,16 +73,21 @@ def wrapped(index: UOp, n: int) -> UOp:
     return (index < 0).where(index + n, index)
 
 
-def unwrapped(index: UOp) -> UOp:
-    """The index that `wrapped` was given, if this is what it made."""
-    return index.src[2] if _is_wrapped(index) else index
+def unwrapped(index: UOp, n: int) -> UOp:
+    """The index that `wrapped` was given for n elements, if this is what it made."""
+    return index.src[2] if _is_wrapped(index, n) else index
 
 
-def _is_wrapped(index: UOp) -> bool:
-    """Whether the index is what `wrapped` makes of another."""
-    if index.op.name != "where" or index.src[0].op.name != "lt":
+def _is_wrapped(index: UOp, n: int) -> bool:
+    """Whether the index is what `wrapped` makes of another for n elements."""
+    if index.op.name != "where":
         return False
-    return index.src[0].src[0] is index.src[2]
+    below, moved, given = index.src
+    if below.op.name != "lt" or moved.op.name != "add" or given not in moved.src:
+        return False
+    zero, more = below.src[1], moved.src[moved.src[0] is given]
+    filled = is_filled(zero) and is_filled(more)
+    return below.src[0] is given and filled and filled_value(zero) == 0 and filled_value(more) == n
 
 
 class RangeError(BoundsError):
@@ -97,7 +102,7 @@ class RangeError(BoundsError):
     def as_given(self, node: UOp) -> BoundsError:
         """The same about the index as the user gave it: one below 0 has had the size added."""
         number, value, axis, size, place = self.met
-        if value < 0 and _is_wrapped(node.src[1 + number]):
+        if value < 0 and _is_wrapped(node.src[1 + number], size):
             value -= size
         error = RangeError(number, value, axis, size, place)
         return BoundsError("E6001", error.problem, op=node.op.name)

@@ -7,17 +7,18 @@ from itertools import accumulate
 from operator import mul
 from typing import NamedTuple
 
-from adjoint.ir.affine import LINEAR, ZERO, Affine, IndexVar, flattened, strides_of, var
+from adjoint.ir.affine import Affine, IndexVar, flattened, strides_of, var
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.exactness import allow_tf32, deterministic
 from adjoint.ir.kernel_kind import Algorithm, Gather, Identity, View, is_constant
 from adjoint.ir.sizes import divides, is_one, varies
 from adjoint.ir.uop import UOp
 from adjoint.ir.values import is_known
+from adjoint.kernel.counting import counts_along, is_strided, through
 from adjoint.kernel.places import MOST_LISTED, place_tile
 from adjoint.ops.casts import cast
 from adjoint.ops.finished import finished_product
-from adjoint.ops.indexing import counts_up, unwrapped
+from adjoint.ops.indexing import unwrapped
 from adjoint.ops.movement import expand, reshape
 from adjoint.ops.window import window
 from adjoint.schedule import classify
@@ -71,7 +72,7 @@ def _steps_base(node: UOp) -> UOp | None:
     below = node.src[0]
     counters = [IndexVar(n) for n in below.shape]
     index: tuple[Affine, ...] = tuple(map(var, counters))
-    while _is_strided(below) or below.op is window:
+    while is_strided(below) or below.op is window:
         index, below = through(below, index), below.src[0]
     if is_of_none(below):
         return None
@@ -103,7 +104,7 @@ def _lies_in_runs(node: UOp) -> bool:
 
 def _place_below(node: UOp, index: tuple[Affine, ...]) -> Affine:
     """The place of an element of a strided view in the node below."""
-    while _is_strided(node):
+    while is_strided(node):
         index, node = through(node, index), node.src[0]
     return flattened(index, node.shape)
 
@@ -141,7 +142,7 @@ def _shared_copy(node: UOp) -> _Operand | None:
     transposed or not, read the same copy.
     """
     found, view, views = None, node, [node]
-    while _is_strided(view) and _is_strided(view.src[0]):
+    while is_strided(view) and is_strided(view.src[0]):
         view = view.src[0]
         views.append(view)
     for view in views[1:]:
@@ -193,7 +194,7 @@ def _fits(node: UOp, strides: tuple[int, ...]) -> bool:
 
 def base_of(node: UOp) -> UOp:
     """The node below the views that keep strides."""
-    while _is_strided(node):
+    while is_strided(node):
         node = node.src[0]
     return node
 
@@ -207,17 +208,6 @@ def below_windows(node: UOp) -> UOp | None:
         found = found or node.op is window
         node = node.src[0]
     return node if found else None
-
-
-def _is_strided(node: UOp) -> bool:
-    kernel = node.op.kernel
-    return type(kernel) is View and kernel.strided
-
-
-def through(node: UOp, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
-    """The index into the operand of a view that keeps strides."""
-    (read,) = node.op.kernel.index_map(node, index, LINEAR)
-    return read.place
 
 
 def strides_over(node: UOp) -> tuple[int, ...] | None:
@@ -244,8 +234,8 @@ def inner_axis(node: UOp) -> int | None:
     """
     counters = [IndexVar(n) for n in node.shape]
     index: tuple[Affine, ...] = tuple(map(var, counters))
-    while not is_known(node) and (_is_strided(node) or node.op is cast or _is_identity(node)):
-        if _is_strided(node):
+    while not is_known(node) and (is_strided(node) or node.op is cast or _is_identity(node)):
+        if is_strided(node):
             index = through(node, index)
         node = node.src[0]
     place = flattened(index, node.shape)
@@ -255,23 +245,6 @@ def inner_axis(node: UOp) -> int | None:
 
 def _is_identity(node: UOp) -> bool:
     return type(node.op.kernel) is Identity
-
-
-def counts_along(node: UOp) -> int | None:
-    """The axis along which the elements are 0, 1, 2, …; None if they are something else."""
-    counters = [IndexVar(n) for n in node.shape]
-    index: tuple[Affine, ...] = tuple(map(var, counters))
-    least = dtypes.int64.max  # what the narrowest dtype on the way holds
-    while _is_strided(node) or node.op is cast:
-        if not node.dtype.is_int:
-            return None
-        least = min(least, node.dtype.max)
-        if node.op is not cast:
-            index = through(node, index)
-        node = node.src[0]
-    if not counts_up(node) or len(index) != 1 or node.size > min(least, node.dtype.max):
-        return None
-    return next((d for d, c in enumerate(counters) if index[0] == var(c) != ZERO), None)
 
 
 def gemm_of(node: UOp, target: Target) -> tuple[Gemm, tuple[UOp, ...]]:
@@ -301,7 +274,7 @@ def sorts(node: UOp) -> UOp | None:
     if type(node.op.kernel) is not Gather or node.shape != node.src[0].shape:
         return None
     for axis, index in zip(node.arg.axes, node.src[1:], strict=True):
-        index = unwrapped(index)
+        index = unwrapped(index, node.src[0].shape[axis])
         order = _is_order(index) and index.arg.axis == axis
         if order and index.src[0] is node.src[0]:
             rest = zip(node.arg.axes, node.src[1:], strict=True)

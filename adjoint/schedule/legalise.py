@@ -23,6 +23,7 @@ from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet, rewrite_once
 from adjoint.ir.sizes import alike, highest, is_one
 from adjoint.ir.uop import UOp, rebuild, toposort
+from adjoint.kernel.counting import counts_along
 from adjoint.kernel.team_columns import LONGEST_COLUMN
 from adjoint.ops.indexing import gathered, positions
 from adjoint.ops.movement import expand, padded
@@ -39,7 +40,6 @@ from adjoint.schedule.exact_products import by_floats
 from adjoint.schedule.factorisations import factor_rules
 from adjoint.schedule.finishes import with_finishes
 from adjoint.schedule.folds import in_phases, side_by_side, tap_by_tap, turn_by_turn
-from adjoint.schedule.layout import counts_along
 from adjoint.schedule.margins import asking
 from adjoint.schedule.matrix_form import (
     matrices,

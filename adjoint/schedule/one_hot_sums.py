@@ -12,10 +12,10 @@ from __future__ import annotations
 from adjoint.ir.kernel_kind import filled_value, is_constant
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp, rebuild
+from adjoint.kernel.counting import counts_along
 from adjoint.ops.casts import cast
 from adjoint.ops.movement import expand
 from adjoint.schedule.classify import POINTWISE, kind_of
-from adjoint.schedule.layout import counts_along
 
 _EQ, _WHERE, _NEG = (OPS[name] for name in ("eq", "where", "neg"))
 _DEEPEST = 8  # ops above what is the same along the axis

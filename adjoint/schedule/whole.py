@@ -17,6 +17,7 @@ from adjoint.ir.dtype import dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.sizes import varies
 from adjoint.ir.uop import UOp
+from adjoint.kernel.counting import through
 from adjoint.ops.composite.normalization import attention
 from adjoint.ops.fused_attention import (
     fused_attention,
@@ -24,7 +25,7 @@ from adjoint.ops.fused_attention import (
     fused_attention_queries,
 )
 from adjoint.ops.movement import padded
-from adjoint.schedule.layout import base_of, is_of_none, through
+from adjoint.schedule.layout import base_of, is_of_none
 from adjoint.stages import Attention
 from adjoint.target import Target
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from adjoint.tensor.types import DTypeLike, Operand
 
 Array = np.ndarray[Any, Any]
+_MOST_SPARSE = 4  # places of a table for each element
 
 
 class DataDependent:
@@ -109,16 +110,13 @@ class DataDependent:
         each element is among the values, and how often each occurs.
         """
         array = plain(host_values(self.uop).reshape(-1))
-        _, first, inverse, counts = np.unique(
-            array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
-        )
-        values = self.reshape(-1)[first]
-        wanted = (
-            (return_index, first),
-            (return_inverse, inverse.reshape(self.shape)),
-            (return_counts, counts),
-        )
-        more = [_places(self, found) for flag, found in wanted if flag]
+        wanted = {"index": True, "inverse": return_inverse, "counts": return_counts}
+        found = _distinct(array, wanted)
+        values = self.reshape(-1)[found["index"]]
+        if return_inverse:
+            found["inverse"] = found["inverse"].reshape(self.shape)
+        wanted["index"] = return_index
+        more = [_places(self, found[name]) for name, flag in wanted.items() if flag]
         return (values, *more) if more else values
 
     def bincount(self: Any, weights: Operand | None = None, minlength: int = 0) -> Tensor:
@@ -198,6 +196,40 @@ class DataDependent:
             near = did_you_mean(name, OPS)
             raise UnknownNameError("E2002", f"no op {name!r}", op="alu", help=near)
         return Lifter(type(self))(OPS[name], (self, *operands), None)
+
+
+def _distinct(array: Array, wanted: dict[str, bool]) -> dict[str, Array]:
+    """What `unique` tells of the distinct values, in ascending order. Integers of a range that is
+    not much longer than the array are counted, everything else is sorted."""
+    if array.size and array.dtype.kind in "iu":
+        least = array.min()
+        extent = int(array.max()) - int(least) + 1
+        if extent <= _MOST_SPARSE * array.size:
+            return _counted(_above(array, least), extent, wanted)
+    flags = {f"return_{name}": flag for name, flag in wanted.items()}
+    _, *found = np.unique(array, equal_nan=False, **flags)  # type: ignore[call-overload]
+    return dict(zip([name for name, flag in wanted.items() if flag], found, strict=True))
+
+
+def _above(array: Array, least: Any) -> Array:
+    """How far each integer is above the least of them."""
+    if array.dtype.kind == "u":
+        return (array - least).astype(np.intp)
+    found: Array = array.astype(np.intp) - int(least)
+    return found
+
+
+def _counted(keys: Array, extent: int, wanted: dict[str, bool]) -> dict[str, Array]:
+    """The same of integers from 0 to an extent, each of which has a place in a table."""
+    counts = np.bincount(keys, minlength=extent)
+    (present,) = counts.nonzero()
+    table = np.empty(extent, np.intp)
+    table[keys[::-1]] = np.arange(keys.size - 1, -1, -1)  # of equal ones the first comes last
+    found = {"index": table[present], "counts": counts[present]}
+    if wanted["inverse"]:
+        table[present] = np.arange(present.size)
+        found["inverse"] = table[keys]
+    return found
 
 
 def _places(like: Any, array: Array) -> Any:

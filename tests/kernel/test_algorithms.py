@@ -14,7 +14,7 @@ from adjoint.ir.opdef import OPS
 from adjoint.ir.spec import verify_order
 from adjoint.ir.uop import UOp, toposort
 from adjoint.kernel.algorithms.loops import AlgorithmKernel
-from adjoint.kernel.algorithms.scatter import build_scatter
+from adjoint.kernel.algorithms.scatter import build_scatter, read_by
 from adjoint.kernel.algorithms.sort import sort_program
 from adjoint.kernel.algorithms.table import build
 from adjoint.ops.indexing import MODES, ArgsortArg, GatherArg, ScatterArg
@@ -152,6 +152,15 @@ def test_scan_of_every_dtype(op, dtype):
         check(node_of(op, [x], ScanArg(axis)), [x])
 
 
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.int32, dtypes.bool_], ids=ids)
+@pytest.mark.parametrize("op", SCANS)
+def test_scan_of_rows_by_blocks(op, dtype):
+    for size in (15, 16, 17, 24, 39, 200):
+        x = numbers(dtype, 3, size, seed=size)
+        for reverse in (False, True):
+            check(node_of(op, [x], ScanArg(1, reverse)), [x])
+
+
 def test_scan_sum_keeps_negative_zero_and_propagates_nan():
     x = np.array([-0.0, -0.0, 1.0, np.nan, 2.0], np.float32)
     for op in SCANS:
@@ -251,6 +260,18 @@ def test_a_bad_index_is_reported_and_touches_nothing(index, reported, rest):
     out = np.zeros_like(x)
     assert bad_index(launch(build(node, CPU), [out], arrays)) == (0, reported)
     np.testing.assert_array_equal(out[1:], x[1:])
+
+
+@pytest.mark.parametrize("target", ["CPU", "GPU"])
+def test_a_scatter_has_a_buffer_for_every_operand_that_it_reads(target):
+    x = OPS["input"]("x", (6, 8), dtypes.float32)
+    index = OPS["input"]("index", (6, 5), dtypes.int64)
+    updates = OPS["input"]("updates", (6, 5), dtypes.float32)
+    node = x.scatter_add(1, index, updates)
+    kernel = build_scatter(node, TARGETS[target])
+    read = read_by(node, TARGETS[target])
+    assert len(kernel.program.buffers) == 1 + len(read) + len(kernel.scratch) + kernel.flag
+    assert len(read) == (3 if target == "CPU" else 4)  # not the numbers of the rows
 
 
 def test_the_first_bad_axis_is_reported():

@@ -1,6 +1,7 @@
 """Schedules by their structure: axes, which nodes share a kernel, the order, the memory plan."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -366,6 +367,22 @@ def test_an_upsampling_by_a_whole_number_neither_gathers_nor_scatters(mode):
     assert (
         "gather" not in lower(lambda x: x.interpolate((12, 27), mode))(floats(2, 4, 9)).schedule()
     )
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_resizing_several_axes_to_the_nearest_writes_memory_once(mode):
+    x = floats(2, 40, 50)
+    lowered = lower(lambda x: x.interpolate((52, 33), mode))(x)
+    large = [k for k in lowered.kernels() if re.search(r"mutable>\[(\d{4,})\]", k)]
+    assert len(large) == 1
+
+
+def test_scatters_along_a_later_axis_go_row_by_row():
+    x, index = floats(30, 40), Tensor(np.zeros((30, 25), np.int64), device="CPU")
+    lowered = lower(lambda x, i: x.scatter_add(1, i, x[:, :25].contiguous()))(x, index)
+    scatter = next(k for k in lowered.kernels() if "scatter_add" in k)
+    assert "for i0 in 0 .. 30, in parts" in scatter
+    assert "Ptr<i32>" not in scatter  # the numbers of the rows
 
 
 def test_sums_down_columns_of_far_memory_that_need_one_another_are_kernels_of_their_own():

@@ -232,3 +232,26 @@ def test_negative_zero_survives():
     assert np.signbit(Tensor([-0.0]).numpy())[0]
     assert np.signbit((-Tensor([0.0])).numpy())[0]
     assert Tensor.full((1,), -0.0).uop is not Tensor.full((1,), 0.0).uop
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest", "nearest-exact"])
+def test_a_long_axis_is_resized_by_places_that_int32_does_not_hold(mode):
+    n = 60_000
+    x = Tensor(np.arange(n, dtype=np.float64))
+    for size in (70_001, 50_001):
+        i = np.arange(size, dtype=np.int64)
+        wanted = {
+            "linear": (((2 * i + 1) * n - size) / (2 * size)).clip(0, n - 1),
+            "nearest": i * n // size,
+            "nearest-exact": (2 * i + 1) * n // (2 * size),
+        }
+        found = x.interpolate((size,), mode).numpy()
+        np.testing.assert_allclose(found, wanted[mode], atol=1e-9)
+
+
+def test_a_scatter_takes_every_unsigned_index_as_it_is_given():
+    x = Tensor(np.zeros((3, 5), np.float32))
+    given = Tensor(np.array([[0, 4], [2, 3], [1, 1]], np.uint8))
+    index = (given < 3).where(given + 1, given)
+    found = x.scatter_add(1, index, Tensor(np.ones((3, 2), np.float32))).numpy()
+    np.testing.assert_array_equal(found, [[0, 1, 0, 0, 1], [0, 0, 0, 2, 0], [0, 0, 2, 0, 0]])

@@ -107,6 +107,18 @@ def test_unique_is_numpys_with_each_nan_by_itself(array):
     same(values, expected[0])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+def test_unique_of_integers_at_the_ends_of_their_range(dtype):
+    info, random = np.iinfo(dtype), np.random.default_rng(0)
+    for low, high in ((info.min, info.max), (info.max - 50, info.max), (info.min, info.min + 50)):
+        array = random.integers(low, high, 200, dtype, endpoint=True)
+        array[:2] = low, high
+        expected = np.unique(array, True, True, True)
+        got = Tensor(array).unique(True, True, return_index=True)
+        for one, other in zip(got, expected, strict=True):
+            same(one, other.reshape(one.shape))
+
+
 def test_unique_inverse_rebuilds_the_tensor():
     x = Tensor([[3, 1], [1, 2]])
     values, inverse = x.unique(return_inverse=True)

@@ -1,12 +1,13 @@
 """LOAD and STORE as LLVM instructions.
 
 The stride of the index along the lanes decides: 1 is one access to consecutive elements, -1 the
-same reversed, 0 a scalar, 2 or 4 one masked access that skips the elements between, anything else a
-gather or scatter. A kernel touches memory only where the bounds check holds and the lane is active.
-If all lanes share a bounds check that fails, the access goes to spare memory of the function, which
-costs no branch; otherwise the access is masked. A masked load whose first and last lanes say that
-it touches nothing goes to the spare memory too: a processor takes hundreds of cycles to find that a
-masked load asks nothing of a page that is not mapped.
+same reversed, 0 a scalar, 2 or 4 one masked access that skips the elements between (if no other
+access wants these: `adjacent.py`), anything else a gather or scatter. A kernel touches memory only
+where the bounds check holds and the lane is active. If all lanes share a bounds check that fails,
+the access goes to spare memory of the function, which costs no branch; otherwise the access is
+masked. A masked load whose first and last lanes say that it touches nothing goes to the spare
+memory too: a processor takes hundreds of cycles to find that a masked load asks nothing of a page
+that is not mapped.
 """
 
 from __future__ import annotations
@@ -35,11 +36,9 @@ def load(w: Writer, node: UOp, value_of: dict[UOp, Value], ahead: Ahead | None =
     return _load_lanes(w, node.dtype, buffer, index, gate, alt, held)
 
 
-def store(
-    w: Writer, node: UOp, value_of: dict[UOp, Value], streams: bool = False, divisor: int = 1
-) -> None:
-    """A STORE; `streams`: past the caches, where whole vectors are stored at their alignment;
-    `divisor`: of the index of the first lane."""
+def store(w: Writer, node: UOp, value_of: dict[UOp, Value], divisor: int | None = None) -> None:
+    """A STORE; past the caches if there is a `divisor` of the index of the first lane, where whole
+    vectors are stored at their alignment."""
     buffer, index = value_of[node.src[0]], wide(w, value_of[node.src[1]], node.src[1].dtype)
     value, dtype = value_of[node.src[2]], node.src[2].dtype
     given = gate_of(node)
@@ -51,7 +50,7 @@ def store(
         w.effect(f"store {kind} {to_memory(w, value.name, dtype, 1)}, ptr {pointer}")
         return
     vector = to_memory(w, w.vector(value, dtype), dtype, w.lanes)
-    _store_lanes(w, dtype, buffer, index, vector, gate, divisor if streams else None)
+    _store_lanes(w, dtype, buffer, index, vector, gate, divisor)
 
 
 def wide(w: Writer, index: Value, dtype: DType) -> Value:
@@ -295,9 +294,13 @@ def _store_lanes(
         _store_apart(w, dtype, buffer, index, vector, _lane_mask(w, gate))
         return
     if index.stride not in (1, -1):
+        shut = _branch_if_shut(w, gate) if gate is not None and index.stride == 0 else None
         pointers = f"<{w.lanes} x ptr> {_pointers(w, dtype, buffer, index)}"
         name, mask = f"llvm.masked.scatter.{short}.v{w.lanes}p0", _lane_mask(w, gate)
         w.effect(w.call("void", name, f"{kind} {vector}", pointers, align, f"{truth} {mask}"))
+        if shut is not None:
+            w.effect(f"br label %{shut}")
+            w.start_block(shut)
         return
     vector = _turned(w, index, kind, vector)
     if w.mask is None and (gate is None or gate.stride == 0):
@@ -309,6 +312,15 @@ def _store_lanes(
     mask = _turned(w, index, truth, _lane_mask(w, gate))
     name = f"llvm.masked.store.{short}.p0"
     w.effect(w.call("void", name, f"{kind} {vector}", f"ptr {pointer}", align, f"{truth} {mask}"))
+
+
+def _branch_if_shut(w: Writer, gate: Value) -> str:
+    """A branch around what follows, to this label, if a gate holds in no lane: a flag is set once,
+    if at all, and a scatter that stores nothing takes as long as one that does."""
+    held, inside, after = _any_lane(w, gate), w.new_label(), w.new_label()
+    w.effect(f"br i1 {held}, label %{inside}, label %{after}")
+    w.start_block(inside)
+    return after
 
 
 def store_line(

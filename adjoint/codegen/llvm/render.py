@@ -14,6 +14,7 @@ from math import inf
 
 from adjoint.codegen.accumulators import Join, Nest
 from adjoint.codegen.llvm import types as ty
+from adjoint.codegen.llvm.adjacent import Adjacent
 from adjoint.codegen.llvm.ahead import ask_at, rows_ahead
 from adjoint.codegen.llvm.cast import convert
 from adjoint.codegen.llvm.matrices import Matrices, Tile, TileWriter, pointer
@@ -69,6 +70,7 @@ class Renderer:
         self.parameters = {node: first + i for i, node in enumerate(program.parameters)}
         self.steps = steps = Steps(program)
         self.squares = Squares(program, steps)
+        self.adjacent = Adjacent(program, self.nest.root)
         self.matrices = Matrices(steps, processor.matrices)
         self.ahead = rows_ahead(program, self.nest.root, steps)
         self.unrolled = _UNROLLED_FAR if program.far else _UNROLLED
@@ -169,7 +171,8 @@ class Renderer:
             raise InternalError(f"{self.program.name}: lanes make vectors, not the width of a load")
         column = self.column.get(node)
         if column is None:
-            self.value[node] = load(self.w, node, self.value, self.ahead.get(node))
+            part = self.adjacent.load(self.w, node, self.value)
+            self.value[node] = part or load(self.w, node, self.value, self.ahead.get(node))
         else:
             found = from_memory(self.w, column(), node.dtype, self.w.lanes)
             self.value[node] = Value(found, None, self.w.level)
@@ -179,8 +182,10 @@ class Renderer:
             held, turn = self.held[node]
             held.hold(self.value[node.src[2]], self.value[turn])
             return
-        far = self.is_far(node.src[0])
-        store(self.w, node, self.value, far, self.steps.divisor(node.src[1]) if far else 1)
+        first = self.adjacent.first(node)
+        divisor = self.steps.divisor(first.src[1]) if self.is_far(node.src[0]) else None
+        if not self.adjacent.store(self.w, node, self.value, divisor):
+            store(self.w, node, self.value, divisor)
 
     def ask(self, node: UOp) -> None:
         buffer, index = (self.value[s] for s in node.src)

@@ -1,9 +1,10 @@
 """SCAN as loops: serial along its axis, vectorised along all others.
 
-Cumulative sums of floats go by blocks of sixteen, in the order of `ops/scan.py`. Other ops give the
-same in any order, or (products of floats) go one element after another. Sums and products of floats
-accumulate in float64; every element of them is rounded to float32, and to a narrower dtype from
-there. If a target has teams of threads, long axes are cut into parts (`team_scan.py`).
+Cumulative sums of floats go by blocks of sixteen, in the order of `ops/scan.py`. Products of floats
+go one element after another. Other ops give the same in any order: rows go by blocks of eight, so
+that an element waits for few others. Sums and products of floats accumulate in float64; every
+element of them is rounded to float32, and to a narrower dtype from there. If a target has teams of
+threads, long axes are cut into parts (`team_scan.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.kernel_kind import kernel_of
-from adjoint.ir.sizes import divides, highest
+from adjoint.ir.sizes import divides, highest, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.loops import (
     AlgorithmKernel,
@@ -28,6 +29,7 @@ from adjoint.ops.tree import GROUP
 from adjoint.stages import LoopProgram
 from adjoint.target import Target
 
+_APART = 8  # elements of a block of a row, if the order does not matter
 _BOOL = {"maximum": "logical_or", "minimum": "logical_and", "add": "logical_or"}
 
 
@@ -103,6 +105,11 @@ class Scan:
         return GROUP if fixed or self.part else highest(self.n)
 
     @property
+    def has_any_order(self) -> bool:
+        """Whether every order gives the same: not so for sums and products of floats."""
+        return self.op in ("maximum", "minimum") or not self.kind.is_float
+
+    @property
     def start(self) -> UOp:
         return number(neutral(self.op, self.kind), self.kind)
 
@@ -148,10 +155,35 @@ class ScanLoops:
                 row = (self.outer, scan.parts * scan.inner), (part, scan.inner)
                 place = index_sum(*row, *self.column)
                 base = scan.start if self.base is None else loops.load(self.base, place)
-                total = self._walk(self._levels(), index_sum((part, scan.part)), base)
+                total = self._total(index_sum((part, scan.part)), base)
                 if scan.totals:
                     loops.store(self.out, place, scan.rounded(total))
         return loops.program(node, name, 2 * (scan.part or scan.n) * lanes)
+
+    def _total(self, first: UOp, base: UOp) -> UOp:
+        """All elements from the first on, behind what comes before; their total."""
+        scan = self.scan
+        apart = scan.has_any_order and self.lanes == 1 and not scan.part and not varies(scan.n)
+        if apart and scan.n >= 2 * _APART:
+            return self._walk_apart(base)
+        return self._walk(self._levels(), first, base)
+
+    def _walk_apart(self, base: UOp) -> UOp:
+        """A row by short blocks, each of which begins anew: its elements wait for one another, but
+        not for those of the block before, whose total they are joined with."""
+        scan, loops = self.scan, self.loops
+        whole = loops.register(scan.start)
+        with loops.loop(scan.n // _APART) as block:
+            own, before = loops.register(scan.start), scan.join(base, whole)
+            with loops.loop(_APART) as i:
+                total = self._element(own, index_sum((block, _APART), (i, 1)), before, i)
+            joined = loops.update(whole, scan.join(whole, total), block)
+        if divides(_APART, scan.n):
+            return joined
+        rest = loops.register(joined)
+        with loops.loop(scan.n % _APART) as i:
+            at = index_sum((i, 1), (number(scan.n - scan.n % _APART), 1))
+            return self._element(rest, at, base, i)
 
     def _levels(self) -> int:
         """Of blocks around the elements."""

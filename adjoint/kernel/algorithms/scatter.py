@@ -1,8 +1,10 @@
 """SCATTER and SCATTER_ADD as loops: the updates one after another, the other axes vectorised.
 
 Every piece of the grid owns some positions along the axes that are not indexed and goes through all
-updates, so repeated indices have one defined result whatever the number of threads. An index out of
-range touches nothing; it sets the flag cell to a code that says what was wrong.
+updates, so repeated indices have one defined result whatever the number of threads. Where the
+indices of an axis only count the rows of the updates, a piece owns a row and goes through the
+updates of that row. An index out of range touches nothing; it sets the flag cell to a code that
+says what was wrong.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import takewhile
 from math import prod
 
 from adjoint.ir.affine import strides_of
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.kernel_kind import RANGE, Algorithm, is_constant
-from adjoint.ir.sizes import is_one
+from adjoint.ir.sizes import is_one, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.algorithms.atomics import goes_by_atomics
 from adjoint.kernel.algorithms.buckets import goes_by_buckets
@@ -29,7 +32,8 @@ from adjoint.kernel.algorithms.loops import (
     split,
 )
 from adjoint.kernel.algorithms.scan import combined, held
-from adjoint.ops.indexing import unwrapped
+from adjoint.kernel.counting import counts_along
+from adjoint.ops.indexing import unwrapped, wrapped
 from adjoint.target import Target
 
 _INDEX_BITS = 56  # of a flag's code; the axis is above
@@ -58,16 +62,18 @@ def checked(index: UOp, extent: int) -> tuple[UOp, UOp]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScatterLayout:
-    """How the axes of x divide: those indexed, a contiguous run at the end, and the others."""
+    """How the axes of x divide: those indexed, a contiguous run at the end, and the others; `rows`
+    are those whose indices only count, so each row has updates of its own."""
 
     shape: Shape
-    axes: Shape
+    axes: Shape  # without rows
+    rows: Shape
     others: Shape  # axes neither indexed nor part of the run
     inner: int  # elements of the run
     lanes: int  # of the run that go side by side
 
     @staticmethod
-    def of(x: UOp, axes: Shape, target: Target) -> ScatterLayout:
+    def of(x: UOp, axes: Shape, target: Target, rows: Shape = ()) -> ScatterLayout:
         rank = len(x.shape)
         first = rank
         while first > 0 and first - 1 not in axes:
@@ -77,12 +83,17 @@ class ScatterLayout:
         if lanes == 1:
             first, inner = rank, 1
         others = tuple(a for a in range(first) if a not in axes)
-        return ScatterLayout(x.shape, axes, others, inner, lanes)
+        axes = tuple(a for a in axes if a not in rows)
+        return ScatterLayout(x.shape, axes, rows, others, inner, lanes)
 
     @property
     def sizes(self) -> Shape:
-        """Of the grid: the other axes, and the blocks of the run."""
-        return (*(self.shape[a] for a in self.others), -(-self.inner // self.lanes))
+        """Of the grid: rows, the other axes, and the blocks of the run."""
+        return (*(self.shape[a] for a in (*self.rows, *self.others)), self.blocks)
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.inner // self.lanes)
 
     @property
     def runs(self) -> list[tuple[int, int]]:
@@ -100,14 +111,18 @@ class _Scatter:
     def __init__(self, node: UOp, target: Target) -> None:
         x, *indices, updates = node.src
         self.node, self.machine, self.loops = node, target, Loops()
-        self.layout = ScatterLayout.of(x, node.arg.axes, target)
+        rows, given = _indices_of(node, target)
+        self.layout = ScatterLayout.of(x, node.arg.axes, target, rows)
         self.op = node.op.kernel.join(node)
         self.kind = held(node.dtype)
-        self.count = prod(indices[0].shape)
+        self.count = prod(indices[0].shape[len(rows) :])  # updates of a row
         buffer = self.loops.buffer
         self.out = buffer("out", node.dtype, node.size, True)
         self.x = None if x not in read_by(node, target) else buffer("x", x.dtype, x.size)
-        self.indices = [buffer(f"index{i}", s.dtype, max(s.size, 1)) for i, s in enumerate(indices)]
+        self.wraps = [index is not whole for index, whole in given]
+        self.indices = [
+            buffer(f"index{n}", i.dtype, max(i.size, 1)) for n, (i, _) in enumerate(given)
+        ]
         self.updates = buffer("updates", updates.dtype, max(updates.size, 1))
         # Sums and products of narrow floats are rounded once, when all updates are in.
         self.rounded = self.kind is not node.dtype and self.op in ("add", "mul")
@@ -119,7 +134,8 @@ class _Scatter:
         with self.loops.grid(prod(layout.sizes)) as position:
             *at, block = split(position, layout.sizes)
             strides = strides_of(layout.shape)
-            terms = [(c, strides[a]) for c, a in zip(at, layout.others, strict=True)]
+            axes = (*layout.rows, *layout.others)
+            terms = [(c, strides[a]) for c, a in zip(at, axes, strict=True)]
             start = index_sum(*terms, (block, layout.lanes))
             if not in_place or self.rounded:
                 self.copy(self.out if in_place else self.x, self.target, start, block)
@@ -153,23 +169,35 @@ class _Scatter:
         loops, layout, zero = self.loops, self.layout, number(0)
         registers = [loops.register(zero) for _ in self.indices]
         with loops.loop(self.count) as u:
-            offset, inside, codes = self.places(registers, u)
+            number_of = index_sum((self.row(position), self.count), (u, 1))
+            offset, inside, codes = self.places(registers, u, number_of)
             with loops.when(inside), loops.block(layout.inner, layout.lanes, block) as lane:
-                value = loops.load(self.updates, self.update_at(position, u, block, lane))
+                value = loops.load(self.updates, self.update_at(position, number_of, block, lane))
                 self.combine(index_sum((start, 1), (offset, 1), (lane, 1)), value)
         code = codes[-1]
         for earlier in codes[-2::-1]:
             code = earlier.ne(0).where(earlier, code)
-        reports = code.ne(0)
-        if position.op.kernel is RANGE:  # every piece sees the same indices: one of them reports
-            reports = reports.logical_and(position.eq(0))
+        reports, pieces = code.ne(0), prod(layout.sizes[len(layout.rows) :])
+        if position.op.kernel is RANGE and not is_one(pieces):
+            # every piece of a row sees the same indices: one of them reports
+            reports = reports.logical_and((position % pieces if layout.rows else position).eq(0))
         loops.store(self.flag, zero, code, reports)
 
-    def places(self, registers: Sequence[UOp], u: UOp) -> tuple[UOp, UOp, list[UOp]]:
-        """The offset of update u, whether it is inside, and the first bad index of every axis."""
+    def row(self, position: UOp) -> UOp:
+        """The number of the row whose updates a piece makes."""
+        pieces = prod(self.layout.sizes[len(self.layout.rows) :])
+        if not self.layout.rows:
+            return number(0)
+        return position if is_one(pieces) else position // pieces
+
+    def places(self, registers: Sequence[UOp], u: UOp, at: UOp) -> tuple[UOp, UOp, list[UOp]]:
+        """The offset of an update, whether it is inside, and the first bad index of every axis."""
         strides, terms, tests, codes = strides_of(self.layout.shape), [], [], []
-        for axis, buffer, register in zip(self.layout.axes, self.indices, registers, strict=True):
-            index = self.loops.load(buffer, u)
+        sides = zip(self.layout.axes, self.indices, registers, self.wraps, strict=True)
+        for axis, buffer, register, wraps in sides:
+            index = self.loops.load(buffer, at)
+            if wraps:
+                index = wrapped(index, self.layout.shape[axis])
             wide, inside = checked(index, self.layout.shape[axis])
             terms.append((wide, strides[axis]))
             tests.append(inside)
@@ -184,7 +212,7 @@ class _Scatter:
         """The index of the update for this position: the axes that are not indexed, in order."""
         layout = self.layout
         rest = tuple(layout.shape[a] for a in layout.others)
-        *at, _ = split(position, layout.sizes)
+        at = split(position, layout.sizes)[len(layout.rows) : -1]
         strides = strides_of((*rest, layout.inner))
         terms = zip(at, strides, strict=False)
         whole = prod(rest) * layout.inner
@@ -199,18 +227,43 @@ class _Scatter:
         self.loops.store(self.target, at, after.cast(self.target.dtype.base))
 
 
+def counted_rows(node: UOp) -> Shape:
+    """The axes whose indices count along the first axes of the updates, as those of
+    `x.scatter_add(1, index, updates)` do along axis 0: the updates of a row are for that row of x.
+    """
+    x, *indices, _ = node.src
+    axis_of = {counts_along(i): a for i, a in zip(indices, node.arg.axes, strict=True)}
+    rows = takewhile(
+        lambda d: d in axis_of and same(x.shape[axis_of[d]], indices[0].shape[d]),
+        range(len(indices[0].shape)),
+    )
+    found = tuple(axis_of[d] for d in rows)
+    return found if len(found) < len(indices) and not varies(*x.shape) else ()
+
+
+def _indices_of(node: UOp, target: Target) -> tuple[Shape, list[tuple[UOp, UOp]]]:
+    """The axes that are rows; of every other one the index that the kernel reads, and what that is
+    once it counts from the beginning. Of kernels for teams only those with buckets or atomic
+    operations count so."""
+    x, *indices, _ = node.src
+    alone = target.team is None
+    rows = counted_rows(node) if alone else ()
+    wraps = alone or goes_by_atomics(node) or goes_by_buckets(node)
+    pairs = zip(indices, node.arg.axes, strict=True)
+    return rows, [(unwrapped(i, x.shape[a]) if wraps else i, i) for i, a in pairs if a not in rows]
+
+
 def read_by(node: UOp, target: Target) -> tuple[UOp, ...]:
     """The operands that an algorithm reads from memory. If the target of a scatter is one number
-    everywhere, the kernel writes it itself; atomic operations and teams with buckets count negative
-    indices from the end themselves.
+    everywhere, the kernel writes it itself; it may count negative indices from the end itself, and
+    reads none that only count rows.
     """
-    starts = type(node.op.kernel) is Algorithm and node.op.kernel.name == "scatter"
-    alone = starts and is_constant(node.src[0]) and node.src[0] not in node.src[1:]
-    read = node.src[1:] if alone else node.src
-    if target.team is not None and (goes_by_atomics(node) or goes_by_buckets(node)):
-        first = len(read) - len(node.src[1:])  # x, where that is read, is no index
-        return (*read[:first], *map(unwrapped, read[first:-1]), read[-1])
-    return read
+    if type(node.op.kernel) is not Algorithm or node.op.kernel.name != "scatter":
+        return node.src
+    x, updates = node.src[0], node.src[-1]
+    alone = is_constant(x) and x not in node.src[1:]
+    indices = (index for index, _ in _indices_of(node, target)[1])
+    return (*(() if alone else (x,)), *indices, updates)
 
 
 def build_scatter(

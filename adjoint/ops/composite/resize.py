@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
-from adjoint.ir.dtype import accumulator, to_float
+from adjoint.ir.dtype import accumulator, dtypes, to_float
 from adjoint.ir.opdef import Bad, composite, derived
 from adjoint.ir.precision import full
 from adjoint.ir.uop import UOp
@@ -61,17 +61,42 @@ def _source(i: int, n: int, m: int, mode: str, corners: bool) -> list[tuple[int,
     return [(low, 1 - (real_place - low)), (high, real_place - low)]
 
 
-def _resized(x: UOp, axis: int, size: int, mode: str, align_corners: bool) -> UOp:
+def _nearest(x: UOp, sizes: Sequence[int], exact: bool) -> UOp:
+    """The last axes at the nearest positions."""
+    first = x.ndim - len(sizes)
+    found: dict[int, UOp] = {}
+    for axis, size in enumerate(sizes, first):
+        n = x.shape[axis]
+        if size % n == 0:
+            x = _repeated(x, axis, size // n)
+            continue
+        at = _places(size, n, x.device)
+        found[axis] = (at * 2 + 1) * n // (2 * size) if exact else at * n // size
+    return _taken_together(x, found) if found else x
+
+
+def _taken_together(x: UOp, found: dict[int, UOp]) -> UOp:
+    """x at positions along several axes, by one gather: gathers one after another would leave rows
+    far apart in memory."""
+    count = len(found)
+    shapes = [[1] * i + [-1] + [1] * (count - i - 1) for i in range(count)]
+    indices = (at.reshape(shape) for at, shape in zip(found.values(), shapes, strict=True))
+    y = gathered(x, tuple(indices), tuple(found))
+    others = (axis for axis in range(x.ndim) if axis not in found)
+    return y.permute(inverse((*found, *others)))
+
+
+def _places(size: int, n: int, device: Any) -> UOp:
+    """0 … size-1, in a dtype that holds twice as many times n."""
+    at = positions(size, 0, 1, device)
+    return at if (2 * size + 1) * n <= dtypes.int32.max else at.cast(dtypes.int64)
+
+
+def _interpolated(x: UOp, axis: int, size: int, align_corners: bool) -> UOp:
     n = x.shape[axis]
     if n == size:
         return x
-    if mode != "linear" and size % n == 0:
-        return _repeated(x, axis, size // n)
-    at = positions(size, 0, 1, x.device)
-    if mode == "nearest":
-        return taken(x, axis, at * n // size)
-    if mode == "nearest-exact":
-        return taken(x, axis, (at * 2 + 1) * n // (2 * size))
+    at = _places(size, n, x.device)
     top, bottom = (
         (at * (n - 1), max(size - 1, 1)) if align_corners else ((at * 2 + 1) * n - size, 2 * size)
     )
@@ -131,9 +156,11 @@ def interpolate(x: UOp, size: Any, mode: str = "linear", align_corners: bool = F
     if 0 in x.shape[x.ndim - count :]:
         raise ShapeError("E3006", "a resized axis is empty", op=op, x=x)
     sizes = per_axis(op, "size", size, count, 1, "E3006")
-    y = x.cast(to_float(accumulator(x.dtype))) if mode == "linear" else x
+    if mode != "linear":
+        return _nearest(x, sizes, mode == "nearest-exact")
+    y = x.cast(to_float(accumulator(x.dtype)))
     for axis, extent in enumerate(sizes, x.ndim - count):
-        y = _resized(y, axis, extent, mode, align_corners)
+        y = _interpolated(y, axis, extent, align_corners)
     return (y if x.dtype.is_float else y.round()).cast(x.dtype)
 
 

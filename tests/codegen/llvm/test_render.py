@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from adjoint.errors import InternalError
 from adjoint.ir.dtype import as_dtype, dtypes
 from adjoint.ir.opdef import OPS
 from adjoint.ir.uop import UOp
+from adjoint.runtime.processor import processor
 from adjoint.stages import LoopProgram
 from tests.codegen.llvm.kernels import (
     OF_WIDTH,
@@ -396,6 +398,17 @@ def test_a_flag_is_stored_if_the_gate_of_any_lane_holds(bad: int | None) -> None
         values[bad] = -1
     Compiled(k.program())(found, values)
     assert found[0] == (0 if bad is None else 7)
+
+
+def test_a_flag_that_no_lane_stores_costs_a_branch_and_no_scatter() -> None:
+    k = Kernel()
+    flag, x = k.out("int32"), k.buffer("int32")
+    i = k.range(64, 16)
+    value = k.load(x, i)
+    k.store(flag, 0, value, k.do(value < 0))
+    k.end(i)
+    source = render(k.program(), processor()).text
+    assert re.search(r"br i1 %v\d+, label %b\d+, label %b\d+\nb\d+:\n[^b]*scatter", source)
 
 
 def test_updates_one_after_another_see_one_another() -> None:

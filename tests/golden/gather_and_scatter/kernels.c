@@ -4,7 +4,7 @@
 static inline int64_t maximum_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t minimum_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
-void where_(int64_t* args, int64_t begin, int64_t end) {
+void cast_(int64_t* args, int64_t begin, int64_t end) {
   int64_t* out0 = (int64_t*)args[0];
   const int* in0 = (const int*)args[1];
   int64_t n0 = args[2];
@@ -12,9 +12,8 @@ void where_(int64_t* args, int64_t begin, int64_t end) {
     int64_t alu0 = (ridx0*n0);
     int val0 = *(in0+ridx0);
     int64_t alu1 = (int64_t)val0;
-    int64_t alu2 = ((alu1<0)?(alu1+10):alu1);
     for (int64_t ridx1 = 0; ridx1 < n0; ridx1++) {
-      *(out0+(alu0+ridx1)) = alu2;
+      *(out0+(alu0+ridx1)) = alu1;
     }
   }
 }
@@ -65,20 +64,21 @@ void scatter_add_10_4(int64_t* args, int64_t begin, int64_t end) {
   int64_t acc1 = 0;
   for (int64_t ridx1 = 0; ridx1 < 24; ridx1++) {
     int64_t val1 = *(index0+ridx1);
-    bool alu0 = ((val1<10)&&(0<=val1));
-    int64_t alu1 = maximum_i64(minimum_i64(val1, 36028797018963967LL), (-36028797018963968LL));
-    acc0 = ((alu0||(acc0!=0))?acc0:(alu1+108086391056891904LL));
+    int64_t alu0 = ((val1<0)?(int64_t)((uint64_t)val1+10uLL):val1);
+    bool alu1 = ((alu0<10)&&(0<=alu0));
+    int64_t alu2 = maximum_i64(minimum_i64(alu0, 36028797018963967LL), (-36028797018963968LL));
+    acc0 = ((alu1||(acc0!=0))?acc0:(alu2+108086391056891904LL));
     int val2 = *(index1+ridx1);
-    int64_t alu2 = (int64_t)val2;
-    bool alu3 = ((alu2<4)&&(0<=alu2));
-    acc1 = ((alu3||(acc1!=0))?acc1:(alu2+180143985094819840LL));
-    int64_t alu4 = (int64_t)(((uint64_t)val1*4uLL)+(uint64_t)alu2);
-    if (alu0&&alu3) {
+    int64_t alu3 = (int64_t)val2;
+    bool alu4 = ((alu3<4)&&(0<=alu3));
+    acc1 = ((alu4||(acc1!=0))?acc1:(alu3+180143985094819840LL));
+    int64_t alu5 = (int64_t)(((uint64_t)alu0*4uLL)+(uint64_t)alu3);
+    if (alu1&&alu4) {
       float val3 = *(updates+ridx1);
-      float val4 = *(out+alu4);
-      *(out+alu4) = (val4+val3);
+      float val4 = *(out+alu5);
+      *(out+alu5) = (val4+val3);
     }
   }
-  int64_t alu5 = ((acc0!=0)?acc0:acc1);
-  if (alu5!=0) { *(flag+0) = alu5; }
+  int64_t alu6 = ((acc0!=0)?acc0:acc1);
+  if (alu6!=0) { *(flag+0) = alu6; }
 }

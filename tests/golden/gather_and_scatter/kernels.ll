@@ -1,58 +1,55 @@
-define void @where(ptr noalias %args, i64 %begin, i64 %end) #0 {
+define void @cast(ptr noalias %args, i64 %begin, i64 %end) #0 {
 start:
   %v7 = getelementptr inbounds i64, ptr %args, i64 2
   %v8 = load i64, ptr %v7
   %v10 = getelementptr inbounds i64, ptr %args, i64 1
   %v11 = load ptr, ptr %v10
-  %v28 = getelementptr inbounds i64, ptr %args, i64 0
-  %v29 = load ptr, ptr %v28
+  %v25 = getelementptr inbounds i64, ptr %args, i64 0
+  %v26 = load ptr, ptr %v25
   %v1 = sub i64 %end, %begin
   %v2 = add i64 %begin, %v1
   %v5 = icmp slt i64 %begin, %v2
   br i1 %v5, label %b3, label %b4
 b3:
-  %v6 = phi i64 [ %begin, %start ], [ %v45, %b38 ]
+  %v6 = phi i64 [ %begin, %start ], [ %v42, %b35 ]
   %v9 = mul i64 %v6, %v8
   %v12 = getelementptr inbounds i32, ptr %v11, i64 %v6
   %v13 = load i32, ptr %v12
   %v14 = sext i32 %v13 to i64
-  %v15 = icmp slt i64 %v14, 0
-  %v16 = add i64 %v14, 10
-  %v17 = select i1 %v15, i64 %v16, i64 %v14
-  %v30 = insertelement <4 x i64> poison, i64 %v17, i64 0
-  %v31 = shufflevector <4 x i64> %v30, <4 x i64> poison, <4 x i32> zeroinitializer
-  %v18 = icmp sgt i64 %v8, 0
-  %v19 = select i1 %v18, i64 %v8, i64 0
-  %v20 = add i64 0, %v19
-  %v21 = and i64 %v19, -4
-  %v22 = add i64 0, %v21
-  %v25 = icmp slt i64 0, %v22
-  br i1 %v25, label %b23, label %b24
-b23:
-  %v26 = phi i64 [ 0, %b3 ], [ %v33, %b23 ]
-  %v27 = add i64 %v9, %v26
-  %v32 = getelementptr inbounds i64, ptr %v29, i64 %v27
-  store <4 x i64> %v31, ptr %v32, align 8
-  %v33 = add i64 %v26, 4
-  %v34 = icmp slt i64 %v33, %v22
-  br i1 %v34, label %b23, label %b24, !llvm.loop !2
-b24:
-  %v35 = sub i64 %v20, %v22
-  %v36 = icmp sgt i64 %v35, 0
-  br i1 %v36, label %b37, label %b38
-b37:
-  %v39 = trunc i64 %v35 to i32
-  %v40 = insertelement <4 x i32> poison, i32 %v39, i64 0
-  %v41 = shufflevector <4 x i32> %v40, <4 x i32> poison, <4 x i32> zeroinitializer
-  %v42 = icmp slt <4 x i32> <i32 0, i32 1, i32 2, i32 3>, %v41
-  %v43 = add i64 %v9, %v22
-  %v44 = getelementptr i64, ptr %v29, i64 %v43
-  call void @llvm.masked.store.v4i64.p0(<4 x i64> %v31, ptr %v44, i32 8, <4 x i1> %v42)
-  br label %b38
-b38:
-  %v45 = add i64 %v6, 1
-  %v46 = icmp slt i64 %v45, %v2
-  br i1 %v46, label %b3, label %b4, !llvm.loop !3
+  %v27 = insertelement <4 x i64> poison, i64 %v14, i64 0
+  %v28 = shufflevector <4 x i64> %v27, <4 x i64> poison, <4 x i32> zeroinitializer
+  %v15 = icmp sgt i64 %v8, 0
+  %v16 = select i1 %v15, i64 %v8, i64 0
+  %v17 = add i64 0, %v16
+  %v18 = and i64 %v16, -4
+  %v19 = add i64 0, %v18
+  %v22 = icmp slt i64 0, %v19
+  br i1 %v22, label %b20, label %b21
+b20:
+  %v23 = phi i64 [ 0, %b3 ], [ %v30, %b20 ]
+  %v24 = add i64 %v9, %v23
+  %v29 = getelementptr inbounds i64, ptr %v26, i64 %v24
+  store <4 x i64> %v28, ptr %v29, align 8
+  %v30 = add i64 %v23, 4
+  %v31 = icmp slt i64 %v30, %v19
+  br i1 %v31, label %b20, label %b21, !llvm.loop !2
+b21:
+  %v32 = sub i64 %v17, %v19
+  %v33 = icmp sgt i64 %v32, 0
+  br i1 %v33, label %b34, label %b35
+b34:
+  %v36 = trunc i64 %v32 to i32
+  %v37 = insertelement <4 x i32> poison, i32 %v36, i64 0
+  %v38 = shufflevector <4 x i32> %v37, <4 x i32> poison, <4 x i32> zeroinitializer
+  %v39 = icmp slt <4 x i32> <i32 0, i32 1, i32 2, i32 3>, %v38
+  %v40 = add i64 %v9, %v19
+  %v41 = getelementptr i64, ptr %v26, i64 %v40
+  call void @llvm.masked.store.v4i64.p0(<4 x i64> %v28, ptr %v41, i32 8, <4 x i1> %v39)
+  br label %b35
+b35:
+  %v42 = add i64 %v6, 1
+  %v43 = icmp slt i64 %v42, %v2
+  br i1 %v43, label %b3, label %b4, !llvm.loop !3
 b4:
   ret void
 }
@@ -228,12 +225,12 @@ start:
   %v6 = load ptr, ptr %v5
   %v13 = getelementptr inbounds i64, ptr %args, i64 2
   %v14 = load ptr, ptr %v13
-  %v26 = getelementptr inbounds i64, ptr %args, i64 3
-  %v27 = load ptr, ptr %v26
-  %v43 = getelementptr inbounds i64, ptr %args, i64 4
-  %v44 = load ptr, ptr %v43
-  %v56 = getelementptr inbounds i64, ptr %args, i64 5
-  %v57 = load ptr, ptr %v56
+  %v29 = getelementptr inbounds i64, ptr %args, i64 3
+  %v30 = load ptr, ptr %v29
+  %v46 = getelementptr inbounds i64, ptr %args, i64 4
+  %v47 = load ptr, ptr %v46
+  %v59 = getelementptr inbounds i64, ptr %args, i64 5
+  %v60 = load ptr, ptr %v59
   %spare = alloca [8 x i8], align 64
   %v3 = getelementptr float, ptr %v2, i64 0
   %v4 = call <64 x float> @llvm.masked.load.v64f32.p0(ptr %v3, i32 4, <64 x i1> <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false>, <64 x float> zeroinitializer)
@@ -241,54 +238,57 @@ start:
   call void @llvm.masked.store.v64f32.p0(<64 x float> %v4, ptr %v7, i32 4, <64 x i1> <i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 true, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false, i1 false>)
   br label %b8
 b8:
-  %v10 = phi i64 [ 0, %start ], [ %v51, %b42 ]
-  %v11 = phi i64 [ 0, %start ], [ %v25, %b42 ]
-  %v12 = phi i64 [ 0, %start ], [ %v37, %b42 ]
+  %v10 = phi i64 [ 0, %start ], [ %v54, %b45 ]
+  %v11 = phi i64 [ 0, %start ], [ %v28, %b45 ]
+  %v12 = phi i64 [ 0, %start ], [ %v40, %b45 ]
   %v15 = getelementptr inbounds i64, ptr %v14, i64 %v10
   %v16 = load i64, ptr %v15
-  %v17 = icmp slt i64 %v16, 10
-  %v18 = icmp sle i64 0, %v16
-  %v19 = and i1 %v17, %v18
-  %v20 = icmp ne i64 %v11, 0
-  %v21 = or i1 %v19, %v20
-  %v22 = call i64 @llvm.smin.i64(i64 %v16, i64 36028797018963967)
-  %v23 = call i64 @llvm.smax.i64(i64 %v22, i64 -36028797018963968)
-  %v24 = add i64 %v23, 108086391056891904
-  %v25 = select i1 %v21, i64 %v11, i64 %v24
-  %v28 = getelementptr inbounds i32, ptr %v27, i64 %v10
-  %v29 = load i32, ptr %v28
-  %v30 = sext i32 %v29 to i64
-  %v31 = icmp slt i64 %v30, 4
-  %v32 = icmp sle i64 0, %v30
-  %v33 = and i1 %v31, %v32
-  %v34 = icmp ne i64 %v12, 0
-  %v35 = or i1 %v33, %v34
-  %v36 = add i64 %v30, 180143985094819840
-  %v37 = select i1 %v35, i64 %v12, i64 %v36
-  %v38 = and i1 %v19, %v33
-  %v39 = mul i64 %v16, 4
-  %v40 = add i64 %v39, %v30
-  br i1 %v38, label %b41, label %b42
-b41:
-  %v45 = getelementptr inbounds float, ptr %v44, i64 %v10
-  %v46 = load float, ptr %v45
-  %v47 = getelementptr inbounds float, ptr %v6, i64 %v40
-  %v48 = load float, ptr %v47
-  %v49 = fadd float %v48, %v46
-  %v50 = getelementptr inbounds float, ptr %v6, i64 %v40
-  store float %v49, ptr %v50
-  br label %b42
-b42:
-  %v51 = add i64 %v10, 1
-  %v52 = icmp slt i64 %v51, 24
-  br i1 %v52, label %b8, label %b9, !llvm.loop !2
+  %v17 = icmp slt i64 %v16, 0
+  %v18 = add i64 %v16, 10
+  %v19 = select i1 %v17, i64 %v18, i64 %v16
+  %v20 = icmp slt i64 %v19, 10
+  %v21 = icmp sle i64 0, %v19
+  %v22 = and i1 %v20, %v21
+  %v23 = icmp ne i64 %v11, 0
+  %v24 = or i1 %v22, %v23
+  %v25 = call i64 @llvm.smin.i64(i64 %v19, i64 36028797018963967)
+  %v26 = call i64 @llvm.smax.i64(i64 %v25, i64 -36028797018963968)
+  %v27 = add i64 %v26, 108086391056891904
+  %v28 = select i1 %v24, i64 %v11, i64 %v27
+  %v31 = getelementptr inbounds i32, ptr %v30, i64 %v10
+  %v32 = load i32, ptr %v31
+  %v33 = sext i32 %v32 to i64
+  %v34 = icmp slt i64 %v33, 4
+  %v35 = icmp sle i64 0, %v33
+  %v36 = and i1 %v34, %v35
+  %v37 = icmp ne i64 %v12, 0
+  %v38 = or i1 %v36, %v37
+  %v39 = add i64 %v33, 180143985094819840
+  %v40 = select i1 %v38, i64 %v12, i64 %v39
+  %v41 = and i1 %v22, %v36
+  %v42 = mul i64 %v19, 4
+  %v43 = add i64 %v42, %v33
+  br i1 %v41, label %b44, label %b45
+b44:
+  %v48 = getelementptr inbounds float, ptr %v47, i64 %v10
+  %v49 = load float, ptr %v48
+  %v50 = getelementptr inbounds float, ptr %v6, i64 %v43
+  %v51 = load float, ptr %v50
+  %v52 = fadd float %v51, %v49
+  %v53 = getelementptr inbounds float, ptr %v6, i64 %v43
+  store float %v52, ptr %v53
+  br label %b45
+b45:
+  %v54 = add i64 %v10, 1
+  %v55 = icmp slt i64 %v54, 24
+  br i1 %v55, label %b8, label %b9, !llvm.loop !2
 b9:
-  %v53 = icmp ne i64 %v25, 0
-  %v54 = select i1 %v53, i64 %v25, i64 %v37
-  %v55 = icmp ne i64 %v54, 0
-  %v58 = getelementptr i64, ptr %v57, i64 0
-  %v59 = select i1 %v55, ptr %v58, ptr %spare
-  store i64 %v54, ptr %v59
+  %v56 = icmp ne i64 %v28, 0
+  %v57 = select i1 %v56, i64 %v28, i64 %v40
+  %v58 = icmp ne i64 %v57, 0
+  %v61 = getelementptr i64, ptr %v60, i64 0
+  %v62 = select i1 %v58, ptr %v61, ptr %spare
+  store i64 %v57, ptr %v62
   ret void
 }
 declare <64 x float> @llvm.masked.load.v64f32.p0(ptr, i32, <64 x i1>, <64 x float>)
