@@ -30,6 +30,7 @@ from adjoint.ops.indexing import gathered, positions, scattered
 from adjoint.ops.movement import checked_axis, padded
 from adjoint.tensor.index import host_values
 from adjoint.tensor.lift import Lifter
+from adjoint.tensor.places import distinct, nonzero_places
 
 if TYPE_CHECKING:
     from adjoint.tensor._methods import ByAxisOrNone
@@ -52,7 +53,7 @@ class DataDependent:
         With `size` there are so many rows, cut or filled with `fill_value`: nothing is computed.
         """
         if size is None:
-            return _places(self, np.argwhere(host_values(self.uop)))
+            return _places(self, nonzero_places(host_values(self.uop)))
         index, valid = _first_places(self.uop.ne(0), _count("nonzero", size))
         columns = [
             valid.where(index // stride % n if n else index, fill_value)
@@ -109,9 +110,7 @@ class DataDependent:
         each element is among the values, and how often each occurs.
         """
         array = plain(host_values(self.uop).reshape(-1))
-        _, first, inverse, counts = np.unique(
-            array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
-        )
+        first, inverse, counts = distinct(array)
         values = self.reshape(-1)[first]
         wanted = (
             (return_index, first),
