@@ -40,6 +40,15 @@ def within(x: Affine, extent: int) -> Gate:
     return () if less(-1, lo) and less(hi, extent) else (("in", x, extent),)
 
 
+def is_never(gate: Gate) -> bool:
+    """Whether a condition cannot hold."""
+    return any(kind == "in" and _is_outside(*x.bounds(), extent) for kind, x, extent in gate)
+
+
+def _is_outside(lo: int, hi: int, extent: int) -> bool:
+    return less(hi, 0) or less(extent, lo + 1)
+
+
 def joined(gate: Gate, more: Gate) -> Gate:
     """Both conditions."""
     return gate + tuple(c for c in more if c not in gate)
@@ -123,9 +132,11 @@ class ElementWalk:
         result = None
         for read in reads:
             place, inside = placed(read)
-            inner = self.value(read.source, place, joined(gate, inside))
             if inside and kernel.fill is not None and result is None:
                 result = self.constant(read.source, kernel.fill(node))
+            if is_never(inside) and (result is not None or read is not reads[-1]):
+                continue
+            inner = self.value(read.source, place, joined(gate, inside))
             sure = result is None or not inside
             result = inner if sure else self.select(inside, inner, result)
         return result

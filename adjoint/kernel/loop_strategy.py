@@ -16,7 +16,7 @@ from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
-from adjoint.kernel.index_maps import At, ElementWalk, Gate, reduced_operands
+from adjoint.kernel.index_maps import At, Condition, ElementWalk, Gate, reduced_operands
 from adjoint.kernel.loop_stages import Assignment, LoopCounters, LoopStages, Runs, adds, in_runs
 from adjoint.ops.tree import BLOCK, LANES
 from adjoint.ops.window import window
@@ -42,6 +42,7 @@ class Choice:
     exact: bool = False  # for the sizes as they are, not for all that they can be
     flat: bool = False  # all loops without sums are one, which threads share
     phases: bool = False  # the innermost loop is written out: lanes go along the one around it
+    pieces: tuple[int, ...] = ()  # where bounds checks change along the lanes: loops of their own
 
 
 class Probe(ElementWalk):
@@ -51,6 +52,7 @@ class Probe(ElementWalk):
         super().__init__(inputs)
         self.memory: list[Affine] = []
         self.others: list[Affine] = []
+        self.checks: dict[Condition, None] = {}
         self.ops = 0
         self.itemsize = self.float_bytes = 1  # of the widest value, and the widest float
         self.arrays: dict[int, int] = {}  # of so many elements: the bytes of the widest element
@@ -61,7 +63,7 @@ class Probe(ElementWalk):
         self.memory.append(place)
         self.bytes[place] = max(node.dtype.itemsize, self.bytes.get(place, 1))
         self._array(node)
-        self.others.extend(x for _, x, _ in gate)
+        self._checked(gate)
         self._sized(node.dtype)
 
     def constant(self, node: UOp, value: Any) -> None:
@@ -75,7 +77,7 @@ class Probe(ElementWalk):
         self._sized(node.dtype)
 
     def select(self, gate: Gate, value: Any, other: Any) -> None:
-        self.others.extend(x for _, x, _ in gate)
+        self._checked(gate)
 
     def loaded(self, node: UOp, axis: int, index: UOp, at: At, gate: Gate, size: int) -> Affine:
         self.value(index, at, gate)
@@ -87,6 +89,10 @@ class Probe(ElementWalk):
 
     def reduction(self, node: UOp, at: At) -> None:
         return None
+
+    def _checked(self, gate: Gate) -> None:
+        self.others.extend(x for _, x, _ in gate)
+        self.checks.update(dict.fromkeys(gate))
 
     def _sized(self, dtype: DType) -> None:
         size = 4 if dtype.is_float and dtype.itemsize < 4 else dtype.itemsize
@@ -174,7 +180,10 @@ def choose(frame: LoopStages, target: Target) -> Choice:
     )
     if lanes != "inner" or frame.outer or frame.group.reduced:
         return choice
-    return _tiled(choice, counters, inner_best[0], probe, tiny, target)
+    choice = _tiled(choice, counters, inner_best[0], probe, tiny, target)
+    if tiny or choice.tile is not None or choice.flat or len(counters.stages[0].vars) == 1:
+        return choice
+    return replace(choice, pieces=_pieces(choice, counters.stages[0], probe))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -262,6 +271,29 @@ def _phased(
     return Choice((), stages, "inner", width, 0, (len(sizes) - 2,), phases=True)
 
 
+def _pieces(choice: Choice, counters: LoopCounters, probe: Probe) -> tuple[int, ...]:
+    """Where loops begin in each of which every bounds check along the lanes has one answer.
+
+    Before: lanes read all operands of a concatenation, each under a mask. After: a loop for each.
+    """
+    (counter, *others) = in_runs(counters.vars, choice.stages[0])[choice.last[0]]
+    if others or varies(counter.size):
+        return ()
+    cuts = {at for check in probe.checks for at in _changes(check, counter)}
+    starts = (0, *sorted(at for at in cuts if 0 < at < counter.size))
+    few = len(starts) * max(probe.ops, 1) <= _COPIES and len(starts) <= _COPIES // 4
+    return starts if few and counter.size >= _PIECE * len(starts) > _PIECE else ()
+
+
+def _changes(check: Condition, counter: IndexVar) -> tuple[int, ...]:
+    """The places of a loop at which a bounds check has another answer than before."""
+    kind, x, extent = check
+    step = x.factor(counter)
+    if kind != "in" or step not in (1, -1) or len(x.terms) != 1 or varies(x.const, extent):
+        return ()
+    return (-x.const, extent - x.const) if step == 1 else (x.const - extent + 1, x.const + 1)
+
+
 def _are_short(bests: Sequence[_Best]) -> bool:
     """Whether no loop that lanes would go to is long enough for them."""
     return all(best.size < _FEWEST for best in bests)
@@ -297,6 +329,8 @@ _ALONG = 4
 _FEWEST = 8  # elements that are worth lanes across rows
 _PIECES = 256  # of the grid, at least, where lanes go across memory
 _PHASES = 3  # of a short loop that is written out
+_PIECE = 16  # elements of a piece of a loop, on average
+_COPIES = 128  # ops in all pieces, which are compiled one by one
 _SMALLER = 8  # times, and how wide an element is counts for nothing
 _LINES = 64  # of memory, from which on sums go from line to line
 _STRIPS = 8  # of columns, which threads share

@@ -9,7 +9,7 @@ choice of loops (`loop_strategy.py`), sums of columns (`column_sums.py`), the or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, pairwise
 from math import prod
 from typing import Any
 
@@ -48,6 +48,7 @@ class Lowering(Elements):
         self.nest = LoopOrder()
         self.flag: tuple[UOp, UOp] | None = None
         self.stage = 0
+        self.pieces = self._cut()  # of the loop that has the lanes
         self.effects: list[list[UOp]] = [[] for _ in range(len(frame.stages) + 1)]  # rows last
         self.paths: list[list[tuple[UOp, ...]]] = [[] for _ in frame.stages]  # of loops
         self.row_paths: list[tuple[UOp, ...]] = []  # where what is stored once per row is found
@@ -158,8 +159,17 @@ class Lowering(Elements):
                 self.paths[number] = list(self.trees[number].paths)
                 continue
             fewer = not self.frame.stages[number].reductions  # whose order follows the lanes
+            if choice.pieces:
+                self.paths[number] = [(self._loop(v, inside, fewer),) for v in self.pieces]
+                continue
             loops = [self._loop(v, inside if v is counters[-1] else 1, fewer) for v in counters]
             self.paths[number] = [tuple(loops)] if loops else []
+
+    def _cut(self) -> list[IndexVar]:
+        if not self.choice.pieces:
+            return []
+        end = self.counters.stages[0].sizes[self.choice.last[0]]
+        return [IndexVar(b - a) for a, b in pairwise((*self.choice.pieces, end))]
 
     def _tree(self, number: int) -> Tree:
         sizes = self.counters.stages[number].sizes
@@ -269,9 +279,21 @@ class Lowering(Elements):
         if number in self.trees:
             self._write_tree(number, counters)
             return
+        if self.pieces:
+            self._write_pieces(number, counters)
+            return
         self.flat[number] = flattened(tuple(map(var, counters.vars)), counters.sizes)
         loops = self.paths[number][0] if self.paths[number] else ()
         self._write_part(number, loops, {})
+
+    def _write_pieces(self, number: int, counters: LoopCounters) -> None:
+        """The stores of each piece of the loop that has the lanes."""
+        lane = self.choice.last[number]
+        for start, piece in zip(self.choice.pieces, self.pieces, strict=True):
+            places = [var(v) for v in counters.vars]
+            places[lane] = var(piece) + start
+            counters.go_each(places)
+            self._write_stores(number)
 
     def _write_part(self, number: int, loops: tuple[UOp, ...], before: dict[UOp, UOp]) -> None:
         """The tasks of one nest of loops; `before`: accumulators of a tree that continue."""

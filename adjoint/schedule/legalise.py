@@ -48,6 +48,7 @@ from adjoint.schedule.matrix_form import (
     sum_of_products,
     teams_add_up,
 )
+from adjoint.schedule.narrow_windows import narrow_rules
 from adjoint.schedule.one_hot_sums import one_hot_sum
 from adjoint.schedule.pictures import pictures_last
 from adjoint.schedule.products import has_windows, picture_rules, product_rules
@@ -71,6 +72,7 @@ fired: Counter[str] = Counter()  # how often each rule applied in this process
 def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
     if has_windows(toposort(roots)):
+        roots = rewrite_once(roots, narrow_rules(target), fired)
         if target.routines:
             roots = channels_last(rewrite_once(roots, convolution_rules(target), fired))
         if target.tile is not None:

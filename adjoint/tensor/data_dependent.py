@@ -30,6 +30,7 @@ from adjoint.ops.indexing import gathered, positions, scattered
 from adjoint.ops.movement import checked_axis, padded
 from adjoint.tensor.index import host_values
 from adjoint.tensor.lift import Lifter
+from adjoint.tensor.places import distinct, nonzero_places
 
 if TYPE_CHECKING:
     from adjoint.tensor._methods import ByAxisOrNone
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from adjoint.tensor.types import DTypeLike, Operand
 
 Array = np.ndarray[Any, Any]
-_MOST_SPARSE = 4  # places of a table for each element
 
 
 class DataDependent:
@@ -53,7 +53,7 @@ class DataDependent:
         With `size` there are so many rows, cut or filled with `fill_value`: nothing is computed.
         """
         if size is None:
-            return _places(self, np.argwhere(host_values(self.uop)))
+            return _places(self, nonzero_places(host_values(self.uop)))
         index, valid = _first_places(self.uop.ne(0), _count("nonzero", size))
         columns = [
             valid.where(index // stride % n if n else index, fill_value)
@@ -111,7 +111,7 @@ class DataDependent:
         """
         array = plain(host_values(self.uop).reshape(-1))
         wanted = {"index": True, "inverse": return_inverse, "counts": return_counts}
-        found = _distinct(array, wanted)
+        found = distinct(array, wanted)
         values = self.reshape(-1)[found["index"]]
         if return_inverse:
             found["inverse"] = found["inverse"].reshape(self.shape)
@@ -196,40 +196,6 @@ class DataDependent:
             near = did_you_mean(name, OPS)
             raise UnknownNameError("E2002", f"no op {name!r}", op="alu", help=near)
         return Lifter(type(self))(OPS[name], (self, *operands), None)
-
-
-def _distinct(array: Array, wanted: dict[str, bool]) -> dict[str, Array]:
-    """What `unique` tells of the distinct values, in ascending order. Integers of a range that is
-    not much longer than the array are counted, everything else is sorted."""
-    if array.size and array.dtype.kind in "iu":
-        least = array.min()
-        extent = int(array.max()) - int(least) + 1
-        if extent <= _MOST_SPARSE * array.size:
-            return _counted(_above(array, least), extent, wanted)
-    flags = {f"return_{name}": flag for name, flag in wanted.items()}
-    _, *found = np.unique(array, equal_nan=False, **flags)  # type: ignore[call-overload]
-    return dict(zip([name for name, flag in wanted.items() if flag], found, strict=True))
-
-
-def _above(array: Array, least: Any) -> Array:
-    """How far each integer is above the least of them."""
-    if array.dtype.kind == "u":
-        return (array - least).astype(np.intp)
-    found: Array = array.astype(np.intp) - int(least)
-    return found
-
-
-def _counted(keys: Array, extent: int, wanted: dict[str, bool]) -> dict[str, Array]:
-    """The same of integers from 0 to an extent, each of which has a place in a table."""
-    counts = np.bincount(keys, minlength=extent)
-    (present,) = counts.nonzero()
-    table = np.empty(extent, np.intp)
-    table[keys[::-1]] = np.arange(keys.size - 1, -1, -1)  # of equal ones the first comes last
-    found = {"index": table[present], "counts": counts[present]}
-    if wanted["inverse"]:
-        table[present] = np.arange(present.size)
-        found["inverse"] = table[keys]
-    return found
 
 
 def _places(like: Any, array: Array) -> Any:

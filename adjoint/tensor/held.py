@@ -2,15 +2,18 @@
 
 Otherwise a loop with `if float(error) < limit` would recompute, in every iteration, what led to all
 the iterations before. Kept are small results of arithmetic to which something besides the graph of
-the value refers: a tensor, or another graph. Views are not kept, since the memory that a matrix
-product reads is part of how it is computed. The node of a kept value stores it; no tensor changes,
-and none loses its history. What may live here: finding such results. What may not: computing them.
+the value refers: a tensor, or another graph. A large one is kept only if it depends on large
+results that an earlier read has computed too: without it every read would compute more than the
+last. Views are not kept, since the memory that a matrix product reads is part of how it is
+computed. The node of a kept value stores it; no tensor changes, and none loses its history. What
+may live here: finding such results. What may not: computing them.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Container
 from sys import getrefcount
 
 from adjoint.engine import realize as engine
@@ -19,11 +22,13 @@ from adjoint.ir import sizes
 from adjoint.ir.kernel_kind import Identity, Leaf, Memory, PerNode, View
 from adjoint.ir.uop import UOp, toposort
 from adjoint.ir.values import is_known
+from adjoint.ir.weak import WeakTable
 from adjoint.runtime.buffer import Buffer
 from adjoint.tensor.tracing import open_scopes
 
-MOST = 1 << 14  # elements of a result that is kept
-BUDGET = 1 << 26  # bytes of all of them together
+MOST = 1 << 14  # elements of a result that is kept whatever it depends on
+LARGEST = 1 << 26  # bytes of any other
+BUDGET = 1 << 30  # bytes of all of them together
 _OWN = 4  # references of `_wanted` itself: the list, the table, the loop and the call
 _NEAR = (View, Identity, Leaf, Memory, PerNode)  # kinds that compute nothing, or say little of it
 
@@ -77,11 +82,32 @@ def _wanted(root: UOp) -> list[UOp]:
             for source in node.src:
                 uses[source] += 1
     held = [node for node in order if getrefcount(node) > uses[node] + _OWN]
-    if len(held) < 2:  # the root
+    large = [node for node in order if _is_result(node, root) and node.size > MOST]
+    if len(held) < 2 and not large:  # the root
         return []
     computed = _computed(order)
     found = dict.fromkeys(_below_views(node) for node in held)
-    return [n for n in found if n is not root and n in computed and _is_kept(n, root)]
+    kept = {n: None for n in found if n is not root and n in computed and _is_result(n, root)}
+    again = _computed_again(order, kept) if large else set()
+    wanted = [n for n in kept if n.size <= MOST or n in again]
+    for node in set(large).intersection(computed).difference(wanted):
+        _seen.add(node)
+    return wanted
+
+
+_seen: WeakTable[UOp] = WeakTable()  # large results that a read has computed and not kept
+
+
+def _computed_again(order: list[UOp], held: Container[UOp]) -> set[UOp]:
+    """The held nodes that depend on what an earlier read computed, but for other such nodes."""
+    again, kept = set[UOp](), set[UOp]()
+    for node in order:
+        if is_known(node):
+            continue
+        if id(node) in _seen.references or not again.isdisjoint(node.src):
+            fits = node in held and node.size * node.dtype.itemsize <= LARGEST
+            (kept if fits else again).add(node)
+    return kept
 
 
 def _computed(order: list[UOp]) -> set[UOp]:
@@ -100,6 +126,7 @@ def _below_views(node: UOp) -> UOp:
     return node
 
 
-def _is_kept(node: UOp, root: UOp) -> bool:
+def _is_result(node: UOp, root: UOp) -> bool:
+    """Whether a node computes one value, where the root is."""
     near = is_known(node) or type(node.op.kernel) in _NEAR or node.device != root.device
-    return not near and type(node.dtype) is not tuple and node.size <= MOST
+    return not near and type(node.dtype) is not tuple

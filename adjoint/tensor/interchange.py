@@ -26,7 +26,7 @@ from adjoint.tensor.dlpack import array_from, capsule_of, device_of, is_far, loa
 from adjoint.tensor.from_data import is_lent, kept_apart, stored
 from adjoint.tensor.tracing import check_concrete, open_scopes
 from adjoint.tensor.types import DeviceLike, DTypeLike
-from adjoint.tensor.views import is_view, same_value
+from adjoint.tensor.views import compute_written, is_view, same_value
 
 Array = np.ndarray[Any, Any]
 
@@ -220,6 +220,7 @@ class Interchange:
         if self.uop.size > SHOWN or open_scopes.get() or isinstance(self.device, tuple):
             return False
         try:
+            compute_written([self])
             self.realize() if is_constant(self.uop) else engine.realize(self.uop)
         except AdjointError:  # an index out of range, a device that is missing: not now
             return False
@@ -238,8 +239,9 @@ class Interchange:
 def _computed(source: Any) -> Buffer:
     """The storage of a tensor where it is."""
     while True:
+        check_concrete([source.uop])
+        compute_written([source])
         node = source.uop
-        check_concrete([node])
         if node.size == 1 and not is_constant(node):  # what comes next may depend on it
             held.read(node)
         source.realize()

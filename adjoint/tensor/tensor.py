@@ -34,7 +34,15 @@ from adjoint.tensor.sampling import Sampling
 from adjoint.tensor.sharded import Spreading
 from adjoint.tensor.tracing import grad_enabled
 from adjoint.tensor.types import DeviceLike, DTypeLike
-from adjoint.tensor.views import become, cannot_write, is_view, reread, settled, writing
+from adjoint.tensor.views import (
+    become,
+    cannot_write,
+    compute_written,
+    is_view,
+    reread,
+    settled,
+    writing,
+)
 
 _BUFFER, _UNIQUE = OPS["buffer"], OPS["unique_identity"]
 
@@ -162,6 +170,7 @@ class Tensor(
         tensors: tuple[Tensor, ...] = (self, *others)
         if tracing.open_scopes.get() and tracing.deferred(t.uop for t in tensors):
             return self
+        compute_written(tensors)
         nodes = [tensor._apart() for tensor in tensors]
         engine.realize(*nodes)
         for tensor, node in zip(tensors, nodes, strict=True):

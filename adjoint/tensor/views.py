@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from adjoint.engine.realize import realize
 from adjoint.errors import VerificationError
 from adjoint.ir.dtype import dtypes
 from adjoint.ir.function import input_like
 from adjoint.ir.opdef import OPS
 from adjoint.ir.origin import origin_scope
 from adjoint.ir.uop import UOp
+from adjoint.ir.values import is_known
 from adjoint.ir.weak import Dropping, drop
 from adjoint.ops.movement import inverse, padded
 from adjoint.runtime.memory import holds_memory
@@ -36,10 +38,11 @@ writing = threading.RLock()  # held from reading a value to writing what was mad
 class Storage:
     """A value that several handles show: the node of the whole, and the handles, weakly."""
 
-    __slots__ = ("__weakref__", "handles", "limit", "node", "root")
+    __slots__ = ("__weakref__", "handles", "limit", "node", "root", "written")
 
     def __init__(self, root: Any):
         self.node: UOp = root.uop
+        self.written = False
         self.root: Dropping[Any] = Dropping(root, drop)
         self.root.drop = partial(_orphans.append, weakref.ref(self))
         self.handles: list[weakref.ref[Any]] = [self.root]
@@ -263,6 +266,19 @@ def reread(tensor: Any) -> UOp:
     return node
 
 
+def compute_written(tensors: Iterable[Any]) -> None:
+    """Compute the wholes of views that were written to: once, not by each of their views."""
+    for tensor in () if open_scopes.get() else tensors:
+        storage = None if tensor._tie is None or tensor._tie.call is None else tensor._tie.storage
+        if storage is None or not storage.written or is_known(storage.node):
+            continue
+        root = storage.root()
+        if root is not None:
+            root.realize()
+        else:
+            realize(storage.node)
+
+
 def become(tensor: Any, node: UOp, flag: Any = None) -> None:
     """A new value for the tensor and for all that shares it; `flag`: it has a history."""
     flag = flag and node.dtype.is_inexact
@@ -297,6 +313,7 @@ def receive(tensor: Any, node: UOp) -> None:
 
 def _become_whole(storage: Storage, node: UOp, flag: Any) -> None:
     root = storage.root()
+    storage.written = True
     _note(storage if root is None else root, storage.node)
     storage.move(node if root is None else marked.own(root, node), flag)
 

@@ -119,6 +119,34 @@ def test_unique_of_integers_at_the_ends_of_their_range(dtype):
             same(one, other.reshape(one.shape))
 
 
+INTEGERS = {
+    "few values": np.random.default_rng(0).integers(-5, 6, 300),
+    "one value": np.full(7, -3, np.int16),
+    "one element": np.array([9], np.int32),
+    "no element": np.zeros(0, np.int64),
+    "all of int8": np.arange(-128, 128, dtype=np.int8)[::-1],
+    "far from zero": np.array([2**64 - 1, 2**64 - 3, 2**64 - 1, 2**64 - 2], np.uint64),
+    "lowest": np.array([-(2**63), 2 - 2**63, -(2**63)], np.int64),
+    "far apart": np.array([2**63 - 1, -(2**63), 0, 0], np.int64),
+    "bools": np.array([True, False, True, True]),
+}
+
+
+@pytest.mark.parametrize("array", INTEGERS.values(), ids=INTEGERS)
+def test_unique_integers_are_numpys_near_to_one_another_and_apart(array):
+    found = Tensor(array).unique(True, True, return_index=True)
+    expected = np.unique(array, return_index=True, return_inverse=True, return_counts=True)
+    for one, other in zip(found, expected, strict=True):
+        assert np.array_equal(one.numpy(), other)
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 5), (0, 3), (3, 0), (1, 1, 1), (4, 1)])
+def test_nonzero_of_any_rank_is_argwhere(shape):
+    array = np.random.default_rng(1).integers(0, 2, shape)
+    for given in (array, array.T, np.zeros(shape), np.ones(shape, bool)):
+        assert np.array_equal(Tensor(given).nonzero().numpy(), np.argwhere(given))
+
+
 def test_unique_inverse_rebuilds_the_tensor():
     x = Tensor([[3, 1], [1, 2]])
     values, inverse = x.unique(return_inverse=True)

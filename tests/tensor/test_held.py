@@ -117,6 +117,68 @@ def test_long_results_are_not_kept() -> None:
     assert not is_known(kept.uop)
 
 
+def descend(turns: int, look: Any = float) -> Any:
+    """Gradient descent on a matrix that is too large to be kept for its own sake."""
+    w, x = values(40, 1000), values(8, 40, seed=1)
+    for _ in range(turns):
+        loss = (x @ w).square().mean()
+        (g,) = loss.gradient(w)
+        w = w - 0.1 * g
+        look(loss)
+    return w
+
+
+def advance(turns: int, look: Any = float) -> Any:
+    """A large state that is read before the next one is made."""
+    x = values(1 << 15)
+    for _ in range(turns):
+        x = x * 0.75 + 0.5
+        look(x.sum())
+    return x
+
+
+def fill(turns: int, look: Any = float) -> Any:
+    """Lines of a large matrix, and a look at every one."""
+    x = values(40, 1000)
+    for _ in range(turns):
+        x[7] = x[7] * 0.5
+        look(x[7].sum())
+    return x
+
+
+@pytest.mark.parametrize("loop", [descend, advance, fill])
+def test_a_loop_whose_large_state_is_never_computed_compiles_a_few_turns(loop: Any) -> None:
+    PROGRAMS.clear()
+    with counters() as few:
+        loop(4)
+    with counters() as many:
+        last = loop(20)
+    assert many.compiles <= few.compiles + 1
+    assert many.flops < 8 * few.flops
+    assert last.tolist() == loop(20, lambda t: None).tolist()
+
+
+def test_large_results_are_kept_once_a_read_computes_them_again() -> None:
+    kept = values(1 << 17) * 2
+    float(kept.sum())
+    float(kept.max())
+    assert is_known(kept.uop)
+
+
+def test_results_of_several_values_may_lie_between() -> None:
+    x = values(150, 150) * 2 + Tensor.eye(150)
+    found = {float(x.slogdet()[1]) for _ in range(3)}
+    assert len(found) == 1
+
+
+def test_a_result_that_is_too_large_is_never_kept(monkeypatch: Any) -> None:
+    monkeypatch.setattr(held, "LARGEST", 1 << 17)
+    kept = values(1 << 17) * 2
+    float(kept.sum())
+    float(kept.max())
+    assert not is_known(kept.uop)
+
+
 def test_constants_are_not_kept() -> None:
     ones = Tensor.ones(4) + 1
     assert float((values(4) * ones).sum()) > 0

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import Tensor, jit, nn, no_grad
+from adjoint import Tensor, counters, jit, nn, no_grad
+from adjoint.engine.program_cache import PROGRAMS
+from adjoint.ir.values import is_known
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 
@@ -658,3 +660,36 @@ def test_a_parameter_made_as_a_view_is_trained_without_keeping_its_history():
         opt.step()
     assert w._tie is None
     assert len(w.uop.toposort()) == 1
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_whole_that_was_written_is_computed_once_by_all_that_is_read_of_it(alive):
+    x = Tensor(np.zeros((12, 3000), np.float32)).realize()
+    parts = [x[i] for i in range(12)]
+    for i, part in enumerate(parts):
+        part += i
+    whole = x if alive else None
+    del x
+    PROGRAMS.clear()
+    with counters() as counted:
+        read = [part.numpy() for part in parts]
+    assert counted.runs == 1
+    assert all((row == i).all() for i, row in enumerate(read))
+    assert whole is None or (whole.numpy() == np.arange(12)[:, None]).all()
+
+
+def test_reading_a_part_of_a_whole_that_was_not_written_computes_that_part():
+    x = Tensor(np.ones((12, 3000), np.float32)).realize() * 2
+    part = x[3]
+    assert (part.numpy() == 2).all()
+    assert not is_known(x.uop)
+
+
+def test_gradients_pass_through_a_written_whole_of_which_a_part_was_read():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    x = Tensor.zeros(3, 2)
+    part = x[1]
+    part += w * w
+    assert part.tolist() == [1.0, 4.0]
+    (x * 3).sum().backward()
+    assert w.grad.tolist() == [6.0, 12.0]
