@@ -394,3 +394,12 @@ def test_torchs_functions_of_the_package():
     assert adjoint.is_tensor(x)
     assert not adjoint.is_tensor(1.0)
     assert adjoint.from_numpy(VALUES).tolist() == VALUES.tolist()
+
+
+def test_bounds_have_the_names_of_torch_and_numpy_too():
+    x = Tensor([-1.0, 0.5, 2.0])
+    assert x.clamp(min=0).tolist() == x.clip(min_=0).tolist() == [0, 0.5, 2]
+    assert x.clamp(0, max=1).tolist() == x.clamp(min=0, max_=1).tolist() == [0, 0.5, 1]
+    assert x.clone().clamp_(max=1).tolist() == [-1, 0.5, 1]
+    with pytest.raises(AdjointError, match="E2007"):
+        x.clamp(0, min=1)
