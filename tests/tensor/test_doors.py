@@ -69,6 +69,11 @@ def test_an_unknown_option_is_a_coded_error_that_lists_the_known():
         assert caught.value.code == "E2007"
 
 
+def test_an_unknown_option_is_named():
+    with pytest.raises(AdjointError, match=r"correction=1\); there is no option 'unbiased'"):
+        X.var(0, unbiased=False)
+
+
 @pytest.mark.parametrize("name", ["mean", "nanmean"])
 def test_means_can_be_asked_for_in_a_dtype(name):
     x = Tensor([60000, 60000], dtype="int32")
