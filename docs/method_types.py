@@ -128,6 +128,8 @@ TWINS = {
     "dim2": ("axis2",),
     "axis0": ("dim0",),
     "axis1": ("dim1",),
+    "min_": ("min",),
+    "max_": ("max",),
 }
 
 # Python's operators and the ops that they are.

@@ -347,8 +347,12 @@ class _CompositeLayout:
             f"{n}={self.defaults[n]!r}" if n in self.defaults else n
             for n in (*self.operands, *self.attributes)
         )
-        problem = f"takes ({takes}); got {len(args)} positional"
-        problem += f" and {', '.join(kwargs)}" if kwargs else ""
+        unknown = [n for n in kwargs if n not in (*self.operands, *self.attributes)]
+        if unknown:
+            problem = f"takes ({takes}); there is no option {unknown[0]!r}"
+        else:
+            problem = f"takes ({takes}); got {len(args)} positional"
+            problem += f" and {', '.join(kwargs)}" if kwargs else ""
         return ArgumentError("E2007", problem, op=self.name)
 
     def infer(self, src: tuple[UOp, ...], arg: Any) -> Type:

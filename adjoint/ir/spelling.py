@@ -1,4 +1,4 @@
-"""Both spellings of an option: `dim` and `axis`, `keepdim` and `keepdims`.
+"""Both spellings of an option: `dim` and `axis`, `keepdim` and `keepdims`, `min_` and `min`.
 
 A record names its options once; a call may use the names of torch or of NumPy.
 """
@@ -19,6 +19,8 @@ _GROUPS = (
     ("dim0", "axis0"),
     ("dim1", "axis1"),
     ("dim2", "axis2"),
+    ("min_", "min"),
+    ("max_", "max"),
 )
 _EMPTY = ("out", "dtype")  # NumPy passes these as None to methods: `np.mean(x)` does
 _COUNTS = frozenset({"tile"})  # whose `dims` are no axes

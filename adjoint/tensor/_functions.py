@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ByDimDimsAxesKeepdims,
         ByDimDimsAxesKeepdimsDdof,
         ByKeepdims,
+        ByMinMax,
         ByOrderDimsAxes,
         ByShape,
     )
@@ -729,13 +730,18 @@ def chunk(x: Operand, chunks: int, dim: int = 0, **names: Unpack[ByAxis]) -> lis
     return lift.view("chunk", x, chunks, dim, **names)
 
 
-def clamp(x: Operand, min_: Operand | None = None, max_: Operand | None = None) -> Tensor:
+def clamp(
+    x: Operand,
+    min_: Operand | None = None,
+    max_: Operand | None = None,
+    **names: Unpack[ByMinMax],
+) -> Tensor:
     """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
 
     clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
     clamp(f32[2, 3], None, 0.51) → f32[2, 3]
     """
-    return lift.op("clamp", x, min_, max_)
+    return lift.op("clamp", x, min_, max_, **names)
 
 
 def col2im(

@@ -132,6 +132,11 @@ class ByKeepdims(TypedDict, total=False):
     keepdims: bool
 
 
+class ByMinMax(TypedDict, total=False):
+    min: Operand | None
+    max: Operand | None
+
+
 class ByOrderDimsAxes(TypedDict, total=False):
     order: Axes
     dims: Axis
@@ -774,21 +779,31 @@ class Methods(Conversions):
         """
         return lift.view("chunk", self, chunks, dim, **names)
 
-    def clamp(self, min_: Operand | None = None, max_: Operand | None = None) -> Tensor:
+    def clamp(
+        self,
+        min_: Operand | None = None,
+        max_: Operand | None = None,
+        **names: Unpack[ByMinMax],
+    ) -> Tensor:
         """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
         """
-        return lift.op("clamp", self, min_, max_)
+        return lift.op("clamp", self, min_, max_, **names)
 
-    def clip(self, min_: Operand | None = None, max_: Operand | None = None) -> Tensor:
+    def clip(
+        self,
+        min_: Operand | None = None,
+        max_: Operand | None = None,
+        **names: Unpack[ByMinMax],
+    ) -> Tensor:
         """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
         """
-        return lift.op("clamp", self, min_, max_)
+        return lift.op("clamp", self, min_, max_, **names)
 
     def col2im(
         self,

@@ -16,7 +16,14 @@ from adjoint.tensor.protocols import Protocols
 from adjoint.tensor.views import writing
 
 if TYPE_CHECKING:
-    from adjoint.tensor._methods import ByAxis, ByAxisDimsAxes, ByDim, ByDimAxisAxes, ByDimDimsAxes
+    from adjoint.tensor._methods import (
+        ByAxis,
+        ByAxisDimsAxes,
+        ByDim,
+        ByDimAxisAxes,
+        ByDimDimsAxes,
+        ByMinMax,
+    )
     from adjoint.tensor.tensor import Tensor
     from adjoint.tensor.types import Axis, DTypeLike, Number, Operand, Sizes
 
@@ -235,23 +242,33 @@ class Twins(Methods, InPlace, Aliases, Protocols):
         with writing:
             return self._update(self.cholesky(upper), "cholesky_")
 
-    def clamp_(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
+    def clamp_(
+        self,
+        min_: Operand | None = None,
+        max_: Operand | None = None,
+        **names: Unpack[ByMinMax],
+    ) -> Self:
         """In place: x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
         """
         with writing:
-            return self._update(self.clamp(min_, max_), "clamp_")
+            return self._update(self.clamp(min_, max_, **names), "clamp_")
 
-    def clip_(self, min_: Operand | None = None, max_: Operand | None = None) -> Self:
+    def clip_(
+        self,
+        min_: Operand | None = None,
+        max_: Operand | None = None,
+        **names: Unpack[ByMinMax],
+    ) -> Self:
         """In place: x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
         """
         with writing:
-            return self._update(self.clip(min_, max_), "clip_")
+            return self._update(self.clip(min_, max_, **names), "clip_")
 
     def conj_(self) -> Self:
         """In place: The complex conjugate; a real tensor is its own."""

@@ -69,6 +69,11 @@ def test_an_unknown_option_is_a_coded_error_that_lists_the_known():
         assert caught.value.code == "E2007"
 
 
+def test_an_unknown_option_is_named():
+    with pytest.raises(AdjointError, match=r"correction=1\); there is no option 'unbiased'"):
+        X.var(0, unbiased=False)
+
+
 @pytest.mark.parametrize("name", ["mean", "nanmean"])
 def test_means_can_be_asked_for_in_a_dtype(name):
     x = Tensor([60000, 60000], dtype="int32")
@@ -394,3 +399,12 @@ def test_torchs_functions_of_the_package():
     assert adjoint.is_tensor(x)
     assert not adjoint.is_tensor(1.0)
     assert adjoint.from_numpy(VALUES).tolist() == VALUES.tolist()
+
+
+def test_bounds_have_the_names_of_torch_and_numpy_too():
+    x = Tensor([-1.0, 0.5, 2.0])
+    assert x.clamp(min=0).tolist() == x.clip(min_=0).tolist() == [0, 0.5, 2]
+    assert x.clamp(0, max=1).tolist() == x.clamp(min=0, max_=1).tolist() == [0, 0.5, 1]
+    assert x.clone().clamp_(max=1).tolist() == [-1, 0.5, 1]
+    with pytest.raises(AdjointError, match="E2007"):
+        x.clamp(0, min=1)
