@@ -97,7 +97,10 @@ def test_so_they_do_on_every_mesh_and_in_either_order(axes, order):
         agree(trained(Mesh(axes, microbatches=2), layers()), trained(None, layers()))
 
 
-@pytest.mark.parametrize(("count", "rows"), [(3, 12), (5, 20), (8, 16), (4, 8)])
+SLOW = [pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((5, 20), (4, 8))]
+
+
+@pytest.mark.parametrize(("count", "rows"), [(3, 12), (8, 16), *SLOW])
 def test_any_number_of_microbatches_has_the_losses_of_the_batch(count, rows):
     mesh = Mesh({"ep": 2, "pp": 2}, microbatches=count)
     agree(trained(mesh, layers(), rows=rows), trained(None, layers(), rows=rows))
