@@ -61,6 +61,7 @@ class MatchTable(Generic[R]):
         self._states: dict[Any, State] = {}
         parts = {_part(p): p for rule in self._rules for p in _inside(rule.pattern)}
         self._applied = [p for p in parts.values() if isinstance(p, Apply)]
+        self._of_op: dict[OpDef, tuple[list[Apply], list[R]]] = {}
         self._numbers = [p for p in parts.values() if isinstance(p, Number)]
         self._hashes = {hash(p.value) for p in self._numbers}
         self._has_nan = any(p.value != p.value for p in self._numbers)  # one hashes as no other
@@ -77,15 +78,23 @@ class MatchTable(Generic[R]):
     def add(self, key: Key) -> tuple[State, tuple[R, ...]]:
         """The state of a node with a key that was not seen before, and the rules it may match."""
         op, dtype, twins, *sources = key
+        applied, asked = self._of_op.get(op) or self._add_op(op)
         if op.kernel is CONSTANT:
             number, named = sources
             state, sources = self._state(dtype, number, named if number else ()), []
         else:
-            parts = [p for p in self._applied if _orders(p, op, twins, sources)]
+            parts = [p for p in applied if _orders(p, op, twins, sources)]
             state = self._state(dtype, False, parts)
-        rules = tuple(rule for rule in self._rules if _may_match(rule, op, dtype, twins, sources))
+        rules = tuple(rule for rule in asked if _may_match(rule, op, dtype, twins, sources))
         self.entries[key] = state, rules
         return state, rules
+
+    def _add_op(self, op: OpDef) -> tuple[list[Apply], list[R]]:
+        """The parts and the rules whose pattern admits the op; most name another."""
+        applied = [part for part in self._applied if admits(part, op)]
+        found = applied, [rule for rule in self._rules if admits(rule.pattern, op)]
+        self._of_op[op] = found
+        return found
 
     def _state(self, dtype: Any, number: bool, parts: Iterable[Any]) -> State:
         state = State(dtype, number, frozenset(parts))

@@ -466,10 +466,14 @@ def with_tiles(monkeypatch, narrow_rows, runs, fn, *args):
         PROGRAMS.clear()
 
 
+WAYS = (((0, 4), (16, 4)), ((16, 0), (5, 9)))  # rows of narrow tiles, runs of lines
+
+
 @pytest.mark.parametrize(
-    ("case", "dtype"), covering(list(LINES), ["float32", "float64", "bfloat16"], together=1)
+    ("case", "dtype", "ways"),
+    covering(list(LINES), ["float32", "float64", "bfloat16"], WAYS, together=1),
 )
-def test_how_lines_of_a_picture_are_packed_changes_no_bit(monkeypatch, case, dtype):
+def test_how_lines_of_a_picture_are_packed_changes_no_bit(monkeypatch, case, dtype, ways):
     picture, weights, how = LINES[case]
     random = np.random.default_rng(0)
     x, w = (Tensor(random.standard_normal(s)).cast(dtype).realize() for s in (picture, weights))
@@ -479,8 +483,7 @@ def test_how_lines_of_a_picture_are_packed_changes_no_bit(monkeypatch, case, dty
         return [y, *grad(lambda x, w: (x.conv2d(w, **how) ** 2).sum(), argnums=(0, 1))(x, w)]
 
     wanted, *others = (
-        with_tiles(monkeypatch, narrow, runs, both, x, w)
-        for narrow, runs in ((0, 0), (0, 4), (16, 0), (16, 4), (5, 9))
+        with_tiles(monkeypatch, narrow, runs, both, x, w) for narrow, runs in ((0, 0), *ways)
     )
     for found in others:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(found, wanted, strict=True))

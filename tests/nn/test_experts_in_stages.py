@@ -7,6 +7,7 @@ from adjoint import Mesh, P, ShardingError, Tensor, jit, lower, nn, reduction_or
 from adjoint.ir.values import storage
 from adjoint.nn import parallel
 from tests.nn.parallel_training import Run, mesh_of
+from tests.support.covering import covering
 
 FEATURES, HIDDEN, EXPERTS, LENGTH = 8, 12, 4, 6
 
@@ -70,8 +71,9 @@ def agree(found, expected):
 # ---- the numbers of one device
 
 
-@pytest.mark.parametrize("optimiser", OPTIMISERS)
-@pytest.mark.parametrize("factor", [None, 0.5, 1.25])
+@pytest.mark.parametrize(
+    ("optimiser", "factor"), covering(list(OPTIMISERS), [None, 0.5, 1.25], together=1)
+)
 def test_experts_in_stages_learn_what_one_device_does(optimiser, factor):
     model = lambda: layers(capacity_factor=factor)  # noqa: E731
     found = trained(Mesh({"ep": 2, "pp": 2}), model(), optimiser)
@@ -89,14 +91,16 @@ AXES = [
 ]
 
 
-@pytest.mark.parametrize("axes", AXES, ids=repr)
-@pytest.mark.parametrize("order", ["fixed", "fast"])
+@pytest.mark.parametrize(("axes", "order"), covering(AXES, ["fixed", "fast"], together=1))
 def test_so_they_do_on_every_mesh_and_in_either_order(axes, order):
     with reduction_order(order):
         agree(trained(Mesh(axes, microbatches=2), layers()), trained(None, layers()))
 
 
-@pytest.mark.parametrize(("count", "rows"), [(3, 12), (5, 20), (8, 16), (4, 8)])
+SLOW = [pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((5, 20), (4, 8))]
+
+
+@pytest.mark.parametrize(("count", "rows"), [(3, 12), (8, 16), *SLOW])
 def test_any_number_of_microbatches_has_the_losses_of_the_batch(count, rows):
     mesh = Mesh({"ep": 2, "pp": 2}, microbatches=count)
     agree(trained(mesh, layers(), rows=rows), trained(None, layers(), rows=rows))
