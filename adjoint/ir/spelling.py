@@ -94,8 +94,8 @@ def spelling_of(op: str, function: Callable[..., Any]) -> Spelling:
 def spelled(function: F) -> F:
     """Decorator: the function takes its options by either name.
 
-    Where `axis` is the first option and keyword-only, as in the standard, a call may also give it by
-    position. The function's name is shown in tracebacks and origins.
+    Where `axis` is the first option and keyword-only, as in the standard, a call may also give it
+    by position. Tracebacks and origins show the function's name.
     """
     respell = Spelling(function.__name__, function)
     first = _first_option(function)
