@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.errors import ArgumentError
-from adjoint.nn.checks import check_axis, check_float, check_positive
+from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.init import constant
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
@@ -179,6 +179,15 @@ class Softmax(_Activation, op="softmax"):
 
     def __init__(self, dim: int = -1):
         self.dim = dim
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float("Softmax2d", x)
+        check_rank("Softmax2d", x, (3, 4), "(N, C, H, W) or (C, H, W)")
+        return x.softmax(-3)
 
 
 class LogSoftmax(Softmax, op="log_softmax"):

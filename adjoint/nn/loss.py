@@ -7,6 +7,7 @@ their layers (`loss_layers.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -267,6 +268,23 @@ def binary_cross_entropy_with_logits(
     return _reduced(op, weight * each, reduction)
 
 
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Binary cross-entropy of logits, averaged over the classes (the last axis).
+
+    `weight` multiplies classes.
+    """
+    op = "multilabel_soft_margin_loss"
+    _check_pair(op, input, target)
+    _check_chances(op, target)
+    if not input.ndim:
+        raise ShapeError("E3002", "a scalar has no classes", op=op, input=input)
+    _check_weight(op, weight, input, input.ndim - 1)
+    each = input.binary_crossentropy_logits(target, "none")
+    return _reduced(op, (each if weight is None else each * weight).mean(-1), reduction)
+
+
 def kl_div(
     input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
@@ -381,3 +399,26 @@ def triplet_margin_loss(
         _check_pair("triplet_margin_loss", anchor, other, what)
     options = (margin, p, eps, swap, reduction)
     return anchor.triplet_margin_loss(positive, negative, *options)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+
+    The distance is that of `pairwise_distance` unless you give another.
+    """
+    op = "triplet_margin_with_distance_loss"
+    for other, what in ((positive, "positive"), (negative, "negative")):
+        _check_pair(op, anchor, other, what)
+    distance = distance_function or Tensor.pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    far = far.minimum(distance(positive, negative)) if swap else far
+    return _reduced(op, (near - far + margin).relu(), reduction)

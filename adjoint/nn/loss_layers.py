@@ -132,6 +132,15 @@ class BCEWithLogitsLoss(_Loss, of=loss.binary_cross_entropy_with_logits):
 
 
 @dataclass(eq=False, repr=False)
+class MultiLabelSoftMarginLoss(_Loss, of=loss.multilabel_soft_margin_loss):
+    """Binary cross-entropy of logits, averaged over the classes."""
+
+    _buffers = ("weight",)
+    weight: Tensor | None = None
+    reduction: str = "mean"
+
+
+@dataclass(eq=False, repr=False)
 class KLDivLoss(_Loss, of=loss.kl_div):
     """target (log target - input), for log-probabilities."""
 
@@ -199,6 +208,19 @@ class TripletMarginLoss(_Loss, of=loss.triplet_margin_loss):
     margin: float = 1.0
     p: float = 2.0
     eps: float = 1e-6
+    swap: bool = False
+    reduction: str = "mean"
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        return self._value(anchor, positive, negative)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TripletMarginWithDistanceLoss(_Loss, of=loss.triplet_margin_with_distance_loss):
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
+    margin: float = 1.0
     swap: bool = False
     reduction: str = "mean"
 

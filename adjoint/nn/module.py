@@ -159,6 +159,21 @@ class Module(Displayed, Structured):
         """The tensors that are no parameters, each once."""
         return [tensor for _, tensor in self.named_buffers()]
 
+    def get_parameter(self, target: str) -> Tensor:
+        """The parameter of that name: `encoder.layers.0.weight`."""
+        return self._tensor_named("parameter", target, dict(self.named_parameters()))
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of that name: `norm.running_mean`."""
+        return self._tensor_named("buffer", target, dict(self.named_buffers()))
+
+    def _tensor_named(self, noun: str, target: str, known: dict[str, Tensor]) -> Tensor:
+        if target not in known:
+            problem = f"{type(self).__name__} has no {noun} {target!r}"
+            near = did_you_mean(target, known)
+            raise UnknownNameError("E2002", problem, op=f"get_{noun}", help=near)
+        return known[target]
+
     def register_buffer(self, name: str, tensor: Tensor | None) -> None:
         """Set an attribute to a tensor that never wants a gradient."""
         if tensor is not None:
@@ -220,6 +235,18 @@ class Module(Displayed, Structured):
     def half(self) -> Self:
         """All floats as float16."""
         return self.to(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """All floats as bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    def cpu(self) -> Self:
+        """All tensors on the CPU."""
+        return self.to("CPU")
+
+    def cuda(self, device: int | None = None) -> Self:
+        """All tensors on an NVIDIA GPU."""
+        return self.to("CUDA" if device is None else f"CUDA:{device}")
 
     # ---- state
 

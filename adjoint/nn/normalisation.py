@@ -331,3 +331,27 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LocalResponseNorm(Module):
+    """x / (k + alpha · m)^beta, where m is the mean square of `size` neighbouring channels.
+
+    The channels are axis 1; channels beyond either end count as 0.
+    """
+
+    _repr_fields = ("size", "alpha", "beta", "k")
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+        check_positive("LocalResponseNorm", size=size)
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float("LocalResponseNorm", x)
+        if x.ndim < 3:
+            problem = f"takes (N, C, *) of rank 3 or more, got rank {x.ndim}"
+            raise ShapeError("E3002", problem, op="LocalResponseNorm", x=x)
+        n, channels = x.shape[:2]
+        squares = x.square().reshape(n, 1, channels, prod(x.shape[2:]))
+        ends = (self.size // 2, (self.size - 1) // 2)
+        near = squares.pad((None, None, ends, None)).avg_pool2d((self.size, 1), 1)
+        return x / (near.reshape(*x.shape) * self.alpha + self.k) ** self.beta
