@@ -116,7 +116,7 @@ def test_tensors_are_found_by_name():
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
     assert model.get_parameter("0.weight") is model[0].weight
     assert model.get_buffer("1.running_mean") is model[1].running_mean
-    with pytest.raises(UnknownNameError, match="no parameter '1.running_mean'"):
+    with pytest.raises(UnknownNameError, match=r"no parameter '1\.running_mean'"):
         model.get_parameter("1.running_mean")
     with pytest.raises(UnknownNameError, match=r"did you mean '1\.running_var'"):
         model.get_buffer("1.runing_var")

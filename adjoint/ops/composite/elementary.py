@@ -235,12 +235,13 @@ def _sinc_jvp(t: Any, y: UOp, x: UOp) -> UOp:
     wide = widened(x)
     u, turn = wide * math.pi, wide.fmod(2) * math.pi
     small = u.abs() < 0.3
-    u2 = u * u
+    near = small.where(u, 0)  # far from 0 the series overflows, and its derivative would be NaN
+    u2 = near * near
     series = u2 * (-10 / math.factorial(11)) + 8 / math.factorial(9)
     for k in (3, 2, 1):
         series = u2 * series + (-1) ** k * 2 * k / math.factorial(2 * k + 1)
     safe = small.where(1, u)
-    slope = small.where(u * series, (turn.cos() - turn.sin() / safe) / safe) * math.pi
+    slope = small.where(near * series, (turn.cos() - turn.sin() / safe) / safe) * math.pi
     return t[0] * slope.cast(y.dtype)
 
 
