@@ -22,7 +22,7 @@ class _Activation(Module):
         cls._op = op or cls._op
 
     def __init__(self, inplace: bool = False):
-        """`inplace` is taken as torch has it, and changes nothing."""
+        """`inplace` is torch's option and has no effect."""
 
     def forward(self, x: Tensor) -> Tensor:
         check_float(type(self).__name__, x)
@@ -51,7 +51,7 @@ class Hardswish(_Activation, op="hardswish"):
 
 
 class Hardsigmoid(_Activation, op="hardsigmoid"):
-    """x / 6 + 1/2, cut off at 0 and 1."""
+    """x / 6 + 1/2, limited to [0, 1]."""
 
 
 class Tanh(_Activation, op="tanh"):
@@ -130,7 +130,7 @@ class Softplus(_Activation):
 
 
 class Hardtanh(_Activation, op="hardtanh"):
-    """x cut off at `min_val` and `max_val`."""
+    """x limited to [`min_val`, `max_val`]."""
 
     _repr_fields = ("min_val", "max_val")
 

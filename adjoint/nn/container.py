@@ -125,7 +125,7 @@ class ModuleList(_Numbered):
 
 
 class ParameterList(_Numbered):
-    """A list of tensors that want gradients."""
+    """A list of tensors that require gradients."""
 
     def __init__(self, values: Iterable[Any] = ()):
         self._put(values)
@@ -138,7 +138,7 @@ class ParameterList(_Numbered):
 
 
 def _parameter(item: Any) -> Tensor:
-    """A tensor that wants a gradient, unless its `requires_grad` is False."""
+    """A tensor that requires a gradient, unless its `requires_grad` is False."""
     tensor = item if isinstance(item, Tensor) else Tensor(item)
     return tensor.requires_grad_() if tensor.requires_grad is None else tensor
 
@@ -232,7 +232,7 @@ class ModuleDict(_Named[Module]):
 
 
 class ParameterDict(_Named[Tensor]):
-    """Tensors that want gradients, by name."""
+    """Tensors that require gradients, by name."""
 
     _part, _noun = Tensor, "parameter"
 

@@ -1,4 +1,4 @@
-"""Dropout: while training, parts of the input are 0 at random and the rest is scaled up."""
+"""Dropout: during training, random elements become 0 and the others are scaled up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adjoint.tensor import Tensor
 
 
 class Dropout(Module):
-    """Each element is 0 with probability p while training, and else divided by 1 - p."""
+    """During training, zeroes each element with probability p and divides the others by 1 - p."""
 
     _repr_fields = ("p",)
 
@@ -38,15 +38,15 @@ class _ChannelDropout(Dropout, Spatial):
 
 
 class Dropout1d(_ChannelDropout, rank=1):
-    """Whole channels of (N, C, L) or (C, L) are 0 at random while training."""
+    """Whole channels of (N, C, L) or (C, L) are set to 0 at random during training."""
 
 
 class Dropout2d(_ChannelDropout, rank=2):
-    """Whole channels of (N, C, H, W) or (C, H, W) are 0 at random while training."""
+    """Whole channels of (N, C, H, W) or (C, H, W) are set to 0 at random during training."""
 
 
 class Dropout3d(_ChannelDropout, rank=3):
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W) are 0 at random while training."""
+    """Whole channels of (N, C, D, H, W) or (C, D, H, W) are set to 0 at random during training."""
 
 
 _FLOOR = -1.7580993408473766  # what SELU tends to at -inf: dropped elements have this value

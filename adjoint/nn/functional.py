@@ -1,7 +1,7 @@
 """Layers as functions, under the names and with the options of `torch.nn.functional`.
 
-Each calls the op or the loss of that meaning; where the op's own defaults differ from torch's
-(`gelu`), torch's are given here.
+Each function calls the op or the loss of its name, with torch's defaults where the op has others
+(`gelu`).
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def softplus(input: Tensor, beta: float = 1.0) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
-    """Exponentials over their sum along an axis, which has to be named."""
+    """exp(x) / Σ exp(x) along an axis; `dim` is required."""
     return input.softmax(dim, dtype)
 
 
@@ -204,7 +204,7 @@ conv1d, conv2d, conv3d = _convolution(1), _convolution(2), _convolution(3)
 
 
 def embedding(input: Tensor, weight: Tensor) -> Tensor:
-    """Rows of the weight by number."""
+    """Rows of the weight by index."""
     return weight[input]
 
 
@@ -224,7 +224,7 @@ def scaled_dot_product_attention(
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Elements added around the last axes: (left, right, top, bottom, …)."""
+    """Padding of the last axes: (left, right, top, bottom, …)."""
     return input.pad(tuple(pad), mode, 0.0 if value is None else value)
 
 
@@ -235,7 +235,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 over the last axes, which have this shape; then scaled and moved."""
+    """Normalises the last axes, of this shape, to mean 0 and variance 1; then weight, bias."""
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if input.shape[input.ndim - len(sizes) :] != sizes:
         raise ShapeError("E3003", f"the last axes are {list(sizes)}", op="layer_norm", input=input)
@@ -245,17 +245,17 @@ def layer_norm(
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """The input over its norm along an axis."""
+    """The input divided by its norm along an axis."""
     return input.normalize(p, dim, eps)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A last axis that is 1 at the class and 0 elsewhere."""
+    """Adds a last axis: 1 at the class, 0 elsewhere."""
     return tensor.one_hot(num_classes)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Elements set to 0 with probability p and the rest scaled up, while training."""
+    """During training, sets elements to 0 with probability p and scales the others up."""
     with Tensor.train(training):
         y = input.dropout(p)
     return y

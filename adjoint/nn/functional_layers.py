@@ -1,7 +1,7 @@
-"""Layers as functions, with the options of `torch.nn.functional`: pools, norms, what changes sizes.
+"""Layers as functions, with the options of `torch.nn.functional`: pools, norms, resizing.
 
-Each makes the layer, or calls the op, of that meaning. Elsewhere: `functional.py` has the rest and
-is where users find all of them.
+Each function makes the layer or calls the op of its name. Elsewhere: `functional.py`, which has the
+others and which users import.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """x, cut off at both ends."""
+    """x limited to [`min_val`, `max_val`]."""
     return activation.Hardtanh(min_val, max_val)(input)
 
 
@@ -152,7 +152,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def softmin(input: Tensor, dim: int) -> Tensor:
-    """`softmax` of -x along an axis, which has to be named."""
+    """`softmax` of -x along an axis; `dim` is required."""
     return activation.Softmin(dim)(input)
 
 
@@ -165,8 +165,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """A draw from the classes that can be differentiated; with `hard`, one class with the gradient
-    of the soft draw."""
+    """A differentiable sample from the classes; with `hard`, one-hot, with the gradient of the soft
+    sample."""
     check_float("gumbel_softmax", logits)
     noise = -(-logits.detach().rand_like().log()).log()
     soft = ((logits + noise) / tau).softmax(dim)
@@ -190,8 +190,8 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Channels by the running statistics, or, while training, by the batch's, towards which the
-    running ones move."""
+    """Normalises channels by the running statistics; during training by the batch's, with which it
+    updates the running ones."""
     check_float("batch_norm", input)
     layer = BatchNorm(input.shape[1] if input.ndim > 1 else 1, eps, momentum, False, False)
     layer.weight, layer.bias = weight, bias
@@ -208,7 +208,8 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Groups of channels of (N, C, *) with mean 0 and variance 1; weight and bias per channel."""
+    """Normalises groups of channels of (N, C, *) to mean 0 and variance 1; weight, bias per
+    channel."""
     check_float("group_norm", input)
     layer = GroupNorm(num_groups, input.shape[1] if input.ndim > 1 else 1, eps, affine=False)
     layer.weight, layer.bias = weight, bias
@@ -251,7 +252,7 @@ def local_response_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last axes, of this shape, with mean square 1; then weight."""
+    """Normalises the last axes, of this shape, to mean square 1; then weight."""
     layer = RMSNorm(normalized_shape, eps, elementwise_affine=False)
     layer.weight = weight
     return layer(input)
@@ -297,7 +298,7 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear."""
+    """Resizes (N, C, *spatial) to a size or by a factor: nearest, linear, bilinear, trilinear."""
     return reshaping.Upsample(size, scale_factor, mode, align_corners)(input)
 
 

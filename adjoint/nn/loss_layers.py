@@ -66,7 +66,7 @@ class L1Loss(_Loss, of=loss.l1_loss):
 
 @dataclass(eq=False, repr=False)
 class SmoothL1Loss(_Loss, of=loss.smooth_l1_loss):
-    """½(input - target)² / β up to a distance of β, from there on the distance less ½β."""
+    """½(input - target)² / β up to a distance of β, beyond it the distance minus ½β."""
 
     reduction: str = "mean"
     beta: float = 1.0
@@ -74,7 +74,7 @@ class SmoothL1Loss(_Loss, of=loss.smooth_l1_loss):
 
 @dataclass(eq=False, repr=False)
 class HuberLoss(_Loss, of=loss.huber_loss):
-    """½(input - target)² up to a distance of `delta`, from there on linear."""
+    """½(input - target)² up to a distance of `delta`, linear beyond it."""
 
     reduction: str = "mean"
     delta: float = 1.0
@@ -82,7 +82,7 @@ class HuberLoss(_Loss, of=loss.huber_loss):
 
 @dataclass(eq=False, repr=False)
 class CrossEntropyLoss(_Loss, of=loss.cross_entropy):
-    """Cross-entropy of logits with class numbers or probabilities; see `loss.cross_entropy`."""
+    """Cross-entropy of logits with class indices or probabilities; see `loss.cross_entropy`."""
 
     _buffers = ("weight",)
     weight: Tensor | None = None
@@ -93,7 +93,7 @@ class CrossEntropyLoss(_Loss, of=loss.cross_entropy):
 
 @dataclass(eq=False, repr=False)
 class NLLLoss(_Loss, of=loss.nll_loss):
-    """-input at the class numbers, for log-probabilities."""
+    """-input at the class indices, for log-probabilities."""
 
     _buffers = ("weight",)
     weight: Tensor | None = None

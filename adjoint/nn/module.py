@@ -23,7 +23,7 @@ from adjoint.tensor.views import base_of, receive
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> Tensor:
-    """A tensor of its own that wants a gradient."""
+    """A new tensor that requires a gradient."""
     tensor = +data.detach() if isinstance(data, Tensor) else Tensor(data)
     tensor.requires_grad = requires_grad
     return tensor
@@ -45,7 +45,7 @@ class Module(Displayed, Structured):
     _backward_hooks: tuple[Hook, ...] = ()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; defined by subclasses."""
+        """Compute the result; subclasses define it."""
         kind = type(self).__name__
         fix = f"define forward(self, x) in {kind}"
         raise UnknownNameError("E2002", f"{kind} has no forward", op="module", help=fix)
@@ -58,11 +58,13 @@ class Module(Displayed, Structured):
     # ---- hooks
 
     def register_forward_pre_hook(self, hook: Hook) -> HookHandle:
-        """Call `hook(module, args)` before the module; what it gives replaces the arguments."""
+        """Call `hook(module, args)` before the module; its result, if not None, replaces the
+        arguments."""
         return HookHandle(self, "_forward_pre_hooks", hook)
 
     def register_forward_hook(self, hook: Hook) -> HookHandle:
-        """Call `hook(module, args, result)` after it; what it gives replaces the result."""
+        """Call `hook(module, args, result)` after it; its result, if not None, replaces that of the
+        module."""
         return HookHandle(self, "_forward_hooks", hook)
 
     def register_full_backward_hook(self, hook: Hook) -> HookHandle:
@@ -74,7 +76,7 @@ class Module(Displayed, Structured):
 
     @property
     def training(self) -> bool:
-        """Whether dropout drops and batch norm learns: what `train()` or `eval()` said last, else
+        """Whether the module is in training mode: as the last `train()` or `eval()` set it, else
         `Tensor.training`."""
         return Tensor.training if self._training is None else self._training
 
@@ -91,7 +93,7 @@ class Module(Displayed, Structured):
         return self
 
     def eval(self) -> Self:
-        """The mode for predicting: `train(False)`."""
+        """Set evaluation mode: `train(False)`."""
         return self.train(False)
 
     # ---- parts
@@ -140,7 +142,7 @@ class Module(Displayed, Structured):
     # ---- tensors
 
     def parameters(self) -> list[Tensor]:
-        """The float tensors that gradients may be asked for, each once."""
+        """The float tensors that may have gradients, each once."""
         return get_parameters(self)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
@@ -156,7 +158,7 @@ class Module(Displayed, Structured):
         return ((name, tensor) for name, tensor in named if id(tensor) not in wanted)
 
     def buffers(self) -> list[Tensor]:
-        """The tensors that are no parameters, each once."""
+        """The tensors that are not parameters, each once."""
         return [tensor for _, tensor in self.named_buffers()]
 
     def get_parameter(self, target: str) -> Tensor:
@@ -175,14 +177,14 @@ class Module(Displayed, Structured):
         return known[target]
 
     def register_buffer(self, name: str, tensor: Tensor | None) -> None:
-        """Set an attribute to a tensor that never wants a gradient."""
+        """Set an attribute to a tensor that never requires a gradient."""
         if tensor is not None:
             tensor.requires_grad = False
         self._buffers = (*self._buffers, name)
         setattr(self, name, tensor)
 
     def register_parameter(self, name: str, tensor: Tensor | None) -> None:
-        """Set an attribute to a tensor that wants a gradient."""
+        """Set an attribute to a tensor that requires a gradient."""
         setattr(self, name, None if tensor is None else tensor.requires_grad_(True))
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -190,7 +192,7 @@ class Module(Displayed, Structured):
         setattr(self, name, module)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Freeze all parameters, or let them want gradients again."""
+        """Freeze all parameters, or unfreeze them."""
         for module in self.modules():
             own = [v for n, v in vars(module).items() if n not in module._buffers]
             for tensor in get_state_dict([v for v in own if not isinstance(v, Module)]).values():
@@ -199,7 +201,7 @@ class Module(Displayed, Structured):
         return self
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Reset the gradients to None."""
         for tensor in self.parameters():
             tensor.grad = None
 

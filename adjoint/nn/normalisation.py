@@ -62,7 +62,7 @@ class _RunningNorm(Module):
     def reset_running_stats(
         self, device: str | tuple[str, ...] | None = None, dtype: DTypeLike | None = None
     ) -> None:
-        """Mean 0 and variance 1, of no batches."""
+        """Reset the running statistics to mean 0 and variance 1."""
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if self.track_running_stats:
             made: dict[str, Any] = {"device": device, "dtype": dtype}
@@ -154,11 +154,9 @@ class BatchNorm(_BatchNorm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch.
-
-    While training, running statistics move towards the batch's (by `momentum`; None: the average of
-    all batches); they are used when not training.
-    """
+    """Normalises each channel of (N, C) or (N, C, L) to mean 0 and variance 1 over the batch.
+    Training updates the running statistics (by `momentum`; None: the average of all batches), which
+    evaluation uses."""
 
     _ranks, _layout = (2, 3), "(N, C) or (N, C, L)"
 
@@ -215,7 +213,7 @@ class _InstanceNorm(_RunningNorm, Spatial):
 
 
 class InstanceNorm1d(_InstanceNorm, rank=1):
-    """Each channel of each sample of (N, C, L) or (C, L) with mean 0 and variance 1."""
+    """Normalises each channel of each sample of (N, C, L) or (C, L) to mean 0 and variance 1."""
 
 
 class InstanceNorm2d(_InstanceNorm, rank=2):
@@ -246,7 +244,7 @@ def _shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """The last axes, of shape `normalized_shape`, with mean 0 and variance 1; then weight, bias."""
+    """Normalises the last axes, of `normalized_shape`, to mean 0 and variance 1; then weight, bias."""
 
     _repr_fields = ("eps", "elementwise_affine")
 
@@ -274,10 +272,8 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """The last axes, of shape `normalized_shape`, with mean square 1; then weight.
-
-    Without `eps` it is the distance of 1 to the next number of the input's dtype.
-    """
+    """Normalises the last axes, of `normalized_shape`, to mean square 1; then weight. The default
+    of `eps` is the machine epsilon of the input's dtype."""
 
     _repr_fields = ("eps", "elementwise_affine")
 
@@ -305,7 +301,8 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of channels of (N, C, *) with mean 0 and variance 1; weight and bias per channel."""
+    """Normalises groups of channels of (N, C, *) to mean 0 and variance 1; weight, bias per
+    channel."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from adjoint.tensor import Tensor
 
 
 class _Pool(Spatial):
-    """A kernel, its steps and its borders."""
+    """The kernel size, the stride and the padding of a pool."""
 
     _repr_fields: tuple[str, ...] = ("kernel_size", "stride", "padding", "ceil_mode")
 
@@ -183,7 +183,7 @@ class LPPool3d(_LPPool, rank=3):
 
 
 class _Adaptive(Spatial):
-    """Windows that divide each axis in space into a number of parts, as equal as can be."""
+    """Windows that divide each spatial axis into parts of nearly equal size."""
 
     _op = ""
     _repr_fields = ("output_size",)

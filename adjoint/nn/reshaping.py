@@ -16,7 +16,7 @@ from adjoint.tensor import Tensor
 
 
 class Flatten(Module):
-    """The axes from `start_dim` to `end_dim` as one."""
+    """Merges the axes from `start_dim` to `end_dim` into one."""
 
     _repr_fields = ("start_dim", "end_dim")
 
@@ -29,7 +29,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """The axis `dim` as several, of these sizes; one of them may be -1."""
+    """Splits the axis `dim` into axes of these sizes; one of them may be -1."""
 
     _repr_fields = ("dim", "unflattened_size")
 
@@ -48,9 +48,9 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear.
+    """Resizes (N, C, *spatial) to a size or by a factor: nearest, linear, bilinear, trilinear.
 
-    A factor says how far elements lie apart, also where the size it makes is rounded down.
+    A factor is the distance of elements, even if the resulting size is rounded down.
     """
 
     def __init__(
@@ -109,14 +109,14 @@ class _Upsampling2d(Upsample):
 
 
 class UpsamplingNearest2d(_Upsampling2d):
-    """(N, C, H, W) enlarged to a size or by a factor: each element is the nearest one."""
+    """Resizes (N, C, H, W) to a size or by a factor; each element is the nearest one."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None):
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(_Upsampling2d):
-    """(N, C, H, W) enlarged to a size or by a factor: bilinear, with the corners aligned."""
+    """Resizes (N, C, H, W) to a size or by a factor: bilinear, with the corners aligned."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None):
         super().__init__(size, scale_factor, "bilinear", align_corners=True)

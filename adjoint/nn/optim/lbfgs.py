@@ -57,7 +57,7 @@ class LBFGS:
         self._steps = 0  # that were taken
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Reset the gradients to None."""
         for p in self.params:
             p.grad = None
 

@@ -98,7 +98,7 @@ def _kept(x: UOp, inside: UOp) -> UOp:
     kinds="iuf",
 )
 def clamp(x: UOp, min_: UOp | None = None, max_: UOp | None = None) -> UOp:
-    """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x."""
+    """x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to x."""
     if min_ is None and max_ is None:
         raise ArgumentError("E2007", "min_ or max_ must be given", op="clamp", x=x)
     if min_ is not None:
@@ -414,7 +414,7 @@ def _ignoring_nan(name: str, word: str, choose: OpDef, reference: Any) -> OpDef:
         return x.isnan().where(other, other.isnan().where(x, y)) if x.dtype.is_float else y
 
     call.__doc__ = (
-        f"The {word} of two elements; the other where one is NaN, and it has the gradient."
+        f"The {word} of two elements; where one is NaN the other, which gets the gradient."
     )
     return composite(
         name=name,
