@@ -155,8 +155,10 @@ class BatchNorm(_BatchNorm):
 
 class BatchNorm1d(_BatchNorm):
     """Normalises each channel of (N, C) or (N, C, L) to mean 0 and variance 1 over the batch.
+
     Training updates the running statistics (by `momentum`; None: the average of all batches), which
-    evaluation uses."""
+    evaluation uses.
+    """
 
     _ranks, _layout = (2, 3), "(N, C) or (N, C, L)"
 
@@ -244,7 +246,7 @@ def _shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalises the last axes, of `normalized_shape`, to mean 0 and variance 1; then weight, bias."""
+    """Normalises the last axes (`normalized_shape`) to mean 0 and variance 1; then weight, bias."""
 
     _repr_fields = ("eps", "elementwise_affine")
 
@@ -272,8 +274,10 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Normalises the last axes, of `normalized_shape`, to mean square 1; then weight. The default
-    of `eps` is the machine epsilon of the input's dtype."""
+    """Normalises the last axes (`normalized_shape`) to mean square 1; then weight.
+
+    The default of `eps` is the machine epsilon of the input's dtype.
+    """
 
     _repr_fields = ("eps", "elementwise_affine")
 
