@@ -1049,7 +1049,7 @@ def dot(x: Operand, w: Operand, dtype: DTypeLike | None = None) -> Tensor:
 
 
 def dsplit(x: Operand, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal parts, or parts split at the listed indices, along axis 2.
+    """Equal parts, or parts split at listed indices, along axis 2.
 
     dsplit(f32[2, 1, 6], 3) → f32[2, 1, 2], f32[2, 1, 2], f32[2, 1, 2]
     dsplit(f32[2, 2, 5], [1, 3]) → f32[2, 2, 1], f32[2, 2, 2], f32[2, 2, 2]
@@ -1434,7 +1434,7 @@ def histc(x: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 
 def hsplit(x: Operand, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal parts, or parts split at the listed indices, along axis 1 (of a vector, along axis 0).
+    """Equal parts, or parts split at listed indices, along axis 1 (of a vector, along axis 0).
 
     hsplit(f32[2, 6], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
     hsplit(f32[6], 2) → f32[3], f32[3]
@@ -1923,7 +1923,7 @@ def lshift(x: Operand, other: Operand) -> Tensor:
 
 
 def lstsq(x: Operand, b: Operand, rcond: float | None = None) -> Tensor:
-    """The y that minimises `|x @ y - b|`, of several the one of the least norm; b is as for solve.
+    """The y that minimises `|x @ y - b|`, of several that of least norm; b is as for solve.
 
     lstsq(f32[4, 2], f32[4]) → f32[2]
     lstsq(f32[4, 2], f32[4, 3]) → f32[2, 3]
@@ -3323,7 +3323,7 @@ def view_as(x: Operand, other: Operand) -> Tensor:
 
 
 def vsplit(x: Operand, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal parts, or parts split at the listed indices, along axis 0 of a matrix or more.
+    """Equal parts, or parts split at listed indices, along axis 0 of a matrix or more.
 
     vsplit(f32[6, 2], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
     vsplit(f32[5, 2, 2], [1, 3]) → f32[1, 2, 2], f32[2, 2, 2], f32[2, 2, 2]

@@ -1119,7 +1119,7 @@ class Methods(Conversions):
         return lift.op("dot", self, w, dtype)
 
     def dsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Equal parts, or parts split at the listed indices, along axis 2.
+        """Equal parts, or parts split at listed indices, along axis 2.
 
         dsplit(f32[2, 1, 6], 3) → f32[2, 1, 2], f32[2, 1, 2], f32[2, 1, 2]
         dsplit(f32[2, 2, 5], [1, 3]) → f32[2, 2, 1], f32[2, 2, 2], f32[2, 2, 2]
@@ -1488,8 +1488,7 @@ class Methods(Conversions):
         return lift.op("histc", self, bins, min, max)
 
     def hsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Equal parts, or parts split at the listed indices, along axis 1 (of a vector, along axis
-        0).
+        """Equal parts, or parts split at listed indices, along axis 1 (of a vector, along axis 0).
 
         hsplit(f32[2, 6], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
         hsplit(f32[6], 2) → f32[3], f32[3]
@@ -1987,8 +1986,7 @@ class Methods(Conversions):
         return lift.two("lshift", self, other)
 
     def lstsq(self, b: Operand, rcond: float | None = None) -> Tensor:
-        """The y that minimises `|x @ y - b|`, of several the one of the least norm; b is as for
-        solve.
+        """The y that minimises `|x @ y - b|`, of several that of least norm; b is as for solve.
 
         lstsq(f32[4, 2], f32[4]) → f32[2]
         lstsq(f32[4, 2], f32[4, 3]) → f32[2, 3]
@@ -3542,7 +3540,7 @@ class Methods(Conversions):
         return lift.view("reshape_as", self, other)
 
     def vsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Equal parts, or parts split at the listed indices, along axis 0 of a matrix or more.
+        """Equal parts, or parts split at listed indices, along axis 0 of a matrix or more.
 
         vsplit(f32[6, 2], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
         vsplit(f32[5, 2, 2], [1, 3]) → f32[1, 2, 2], f32[2, 2, 2], f32[2, 2, 2]

@@ -198,7 +198,7 @@ def _equal_parts(op: str, x: UOp, where: Any, axis: int) -> tuple[UOp, ...]:
     ),
 )
 def hsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
-    """Equal parts, or parts split at the listed indices, along axis 1 (of a vector, along axis 0)."""
+    """Equal parts, or parts split at listed indices, along axis 1 (of a vector, along axis 0)."""
     return _equal_parts("hsplit", x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
 
 
@@ -211,7 +211,7 @@ def hsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
     ),
 )
 def vsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
-    """Equal parts, or parts split at the listed indices, along axis 0 of a matrix or more."""
+    """Equal parts, or parts split at listed indices, along axis 0 of a matrix or more."""
     axis = 0 if len(x.shape) > 1 else 1
     return _equal_parts("vsplit", x, indices_or_sections, axis)
 
@@ -225,7 +225,7 @@ def vsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
     ),
 )
 def dsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
-    """Equal parts, or parts split at the listed indices, along axis 2."""
+    """Equal parts, or parts split at listed indices, along axis 2."""
     return _equal_parts("dsplit", x, indices_or_sections, 2)
 
 
@@ -442,7 +442,7 @@ def tile(x: UOp, *dims: Any) -> UOp:
     ),
 )
 def repeat_interleave(x: UOp, repeats: int | Sequence[int], dim: int | None = None) -> UOp:
-    """Repeats each element: all equally often, or by a list of counts; `dim=None` flattens first."""
+    """Repeats each element, all equally often or by a list of counts; None flattens first."""
     op = "repeat_interleave"
     x, axis = (x.reshape(-1), 0) if dim is None else (x, own_axis(op, dim, x))
     n = x.shape[axis]
