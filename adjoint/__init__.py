@@ -3,6 +3,9 @@
 Public names only; everything else is reached through its package.
 """
 
+from adjoint import start as _start  # noqa: F401 - before the rest is loaded
+
+# isort: split
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any

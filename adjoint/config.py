@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.errors import ArgumentError
+
 environment, read_variable = os.environ, os.getenv  # for jit, which guards what functions read
 
 
@@ -27,13 +29,16 @@ class Option:
         return f"ADJOINT_{self.name}"
 
     def value(self) -> Any:
+        """What the variable says, or the default; E2008 if it says nothing that is allowed."""
         text = os.environ.get(self.variable)
         if text is None:
             return self.default
         try:
             return self.read(text)
         except ValueError as error:
-            raise ValueError(f"{self.variable}={text!r}: {error}; {self.doc}") from None
+            problem = f"{self.variable}={text!r}: {error}"
+            fix = f"{self.variable}: {self.doc}; unset it for the default"
+            raise ArgumentError("E2008", problem, help=fix) from None
 
     def given(self) -> str | None:
         """The text of the variable, if it is set."""
@@ -49,35 +54,51 @@ def variables() -> list[str]:
     return sorted(name for name in os.environ if name.startswith("ADJOINT_"))
 
 
-def _flag(text: str) -> bool:
-    words = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
-    if text.lower() not in words:
-        raise ValueError(f"expected one of {', '.join(words)}")
-    return words[text.lower()]
+_WORDS = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
+
+
+def _flag(text: str, *more: str) -> Any:
+    """Whether a word says yes or no, or which other word it is."""
+    word = text.lower()
+    if word not in _WORDS and word not in more:
+        raise ValueError(f"expected one of {', '.join((*_WORDS, *more))}")
+    return _WORDS.get(word, word)
+
+
+def _number(text: str, kind: type, least: float, expected: str) -> Any:
+    try:
+        number = kind(text)
+    except ValueError:
+        number = None
+    if number is None or not number >= least:
+        raise ValueError(f"expected {expected}")
+    return number
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError("expected a number of at least 1")
-    return number
+    count: int = _number(text, int, 1, "a whole number of at least 1")
+    return count
 
 
 def _size(text: str) -> int:
     """Bytes: a number, or one with K, M or G behind it."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     unit = units.get(text[-1:].upper(), 1)
-    number = int(text if unit == 1 else text[:-1])
-    if number < 0:
-        raise ValueError("expected a number of bytes, such as 512M")
-    return number * unit
+    digits = text if unit == 1 else text[:-1]
+    size: int = _number(digits, int, 0, "a number of bytes, such as 512M") * unit
+    return size
+
+
+def _least_size(text: str) -> int:
+    least: int = _number(text, int, -1, "a number of bytes, or -1")
+    return least
 
 
 def _seconds(text: str) -> float:
-    number = float(text)
-    if not number > 0:
+    seconds: float = _number(text, float, 0, "a number of seconds above 0")
+    if not seconds:
         raise ValueError("expected a number of seconds above 0")
-    return number
+    return seconds
 
 
 def _order(text: str) -> str:
@@ -87,13 +108,13 @@ def _order(text: str) -> str:
 
 
 def _nans(text: str) -> bool | str:
-    return "inf" if text.lower() == "inf" else _flag(text)
+    asked: bool | str = _flag(text, "inf")
+    return asked
 
 
 def _tuning(text: str) -> str:
-    if text.lower() == "shapes":
-        return "shapes"
-    return "all" if _flag(text) else ""
+    asked = _flag(text, "shapes")
+    return asked if isinstance(asked, str) else "all" if asked else ""
 
 
 def _loader(text: str) -> str:
@@ -183,7 +204,10 @@ ALL_REDUCE = Option(
     "ALL_REDUCE", _order, "tree", "the order in which members are joined: tree, or any (MPI's own)"
 )
 OVERLAP = Option(
-    "OVERLAP", int, 1 << 16, "bytes from which a collective runs beside kernels (-1: none does)"
+    "OVERLAP",
+    _least_size,
+    1 << 16,
+    "bytes from which a collective runs beside kernels (-1: none does)",
 )
 
 _MPI_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK")
@@ -228,6 +252,7 @@ OPTIONS: tuple[Option, ...] = (
     VERIFY,
     ORIGINS,
     THREADS,
+    AT_ONCE,
     CACHE,
     CACHE_DIR,
     CACHE_LIMIT,

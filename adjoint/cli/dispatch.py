@@ -16,10 +16,10 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import adjoint
-from adjoint import config
-from adjoint.cli.exits import FAILED, INTERRUPTED, NO_READER, WRONG_USAGE, UsageError
+from adjoint import config, start
+from adjoint.cli.exits import FAILED, NO_READER, WRONG_USAGE, UsageError
 from adjoint.cli.parser import Parser, parser
-from adjoint.errors import AdjointError, DeviceError, did_you_mean
+from adjoint.errors import AdjointError, ArgumentError, DeviceError, did_you_mean
 
 COMMANDS = {
     "doctor": "look at this installation: devices, caches, libraries, a smoke test, what to fix",
@@ -43,13 +43,14 @@ _EXAMPLES = """\
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     try:
+        start.ready()
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # as every module's text is
         code = run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = start.INTERRUPTED
     except BrokenPipeError:
         code = _abandon_output(NO_READER)
     except OSError as error:
@@ -108,8 +109,8 @@ def _check_switches() -> None:
     for option in config.OPTIONS:
         try:
             option.value()
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        except ArgumentError as error:
+            raise UsageError(error) from None
 
 
 def _wrong_usage(error: UsageError, options: argparse.Namespace) -> int:

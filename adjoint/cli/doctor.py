@@ -22,7 +22,7 @@ from adjoint import config
 from adjoint.cli.doctor_gpu import gpu_findings
 from adjoint.cli.exits import FAILED, OK, add_json, say
 from adjoint.cli.findings import Finding
-from adjoint.errors import AdjointError, did_you_mean
+from adjoint.errors import AdjointError, ArgumentError, did_you_mean
 from adjoint.runtime import cache
 from adjoint.runtime.cores import available_cores
 from adjoint.runtime.device import Device
@@ -116,8 +116,8 @@ def _switches() -> Iterator[Finding]:
 def _switch(option: config.Option) -> Finding:
     try:
         option.value()
-    except ValueError as error:
-        return Finding("switches", "fail", str(error), f"unset {option.variable}")
+    except ArgumentError as error:
+        return Finding("switches", "fail", error.problem, f"unset {option.variable}")
     return Finding("switches", "ok", f"{option.variable}={option.given()}: {option.doc}")
 
 

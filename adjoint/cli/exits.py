@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.errors import AdjointError
 
-OK, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
+OK, FAILED, WRONG_USAGE, NO_READER = 0, 1, 2, 141
 EXIT_CODES = (
     "exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted, 141 the output has no reader"
 )

@@ -18,8 +18,8 @@ import sys
 import time
 from pathlib import Path
 
-from adjoint import config
-from adjoint.cli.exits import FAILED, INTERRUPTED, OK, UsageError
+from adjoint import config, start
+from adjoint.cli.exits import FAILED, OK, UsageError
 from adjoint.errors import CommunicationError
 from adjoint.runtime.cores import available_cores
 
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _code(started.wait())
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return start.INTERRUPTED
     finally:
         _end(started, before)
 

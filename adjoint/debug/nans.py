@@ -13,6 +13,7 @@ from adjoint import config
 from adjoint.debug.nan_error import error, unexplained
 from adjoint.debug.nan_search import is_bad, search
 from adjoint.engine.observers import watch
+from adjoint.errors import ArgumentError
 from adjoint.ir.effect import effects_muted
 from adjoint.ir.function import Function, UniqueName
 from adjoint.ir.uop import UOp
@@ -43,7 +44,7 @@ def as_the_environment_says() -> None:
     """What `ADJOINT_DEBUG_NANS` asks for."""
     try:
         asked = config.DEBUG_NANS.value()
-    except ValueError as error:
+    except ArgumentError as error:
         warnings.warn(str(error), stacklevel=3)
         return
     if asked:

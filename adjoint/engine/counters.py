@@ -71,12 +71,13 @@ _thread = threading.local()
 
 @contextmanager
 def muted() -> Iterator[None]:
-    """What this thread does inside is counted nowhere: the program did not ask for it."""
+    """No counters count what this thread does inside."""
+    before = getattr(_thread, "muted", False)
     _thread.muted = True
     try:
         yield
     finally:
-        _thread.muted = False
+        _thread.muted = before
 
 
 def count(**amounts: Any) -> None:

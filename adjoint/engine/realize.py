@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from adjoint.engine import interpreter, memory_reads
+from adjoint.engine.counters import muted
 from adjoint.engine.graph_key import (
     GraphKey,
     backend_name,
@@ -241,11 +242,17 @@ def scheduled(nodes: Iterable[UOp]) -> list[Any]:
     return Steps(compile_graph(wanted, parameters, load_backend(key.backend)), todo)
 
 
-def run_schedule(items: Iterable[Any], var_vals: Mapping[Any, int] | None = None) -> None:
+def run_schedule(
+    items: Iterable[Any], var_vals: Mapping[Any, int] | None = None, do_update_stats: bool = True
+) -> None:
     """Compute the steps of `Tensor.schedule()`, and store their results on their nodes.
 
-    `var_vals` are the values of variables from `Tensor.schedule_with_vars()`.
+    `var_vals` are the values of variables from `Tensor.schedule_with_vars()`. With
+    `do_update_stats=False` no `counters()` counts the work.
     """
+    if not do_update_stats:
+        with muted():
+            return run_schedule(items, var_vals)
     if isinstance(items, Steps):
         _check_bindings(items.roots, var_vals)
         realize(*items.roots)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from functools import lru_cache, update_wrapper
+from typing import Any, TypeVar, cast
 
 from adjoint.errors import ArgumentError
+from adjoint.ir.origin import renamed
 
 _GROUPS = (
     ("dim", "axis", "dims", "axes", "order"),
@@ -95,13 +96,13 @@ def spelling_of(op: str, function: Callable[..., Any]) -> Spelling:
 def spelled(function: F) -> F:
     """Decorator: the function takes its options by either name.
 
-    Where `axis` is the first option and by name alone, as in the standard, it may come without it.
+    Where `axis` is the first option and keyword-only, as in the standard, a call may also give it
+    by position. Tracebacks and origins show the function's name.
     """
     respell = Spelling(function.__name__, function)
     first = _first_option(function)
     count = 1 + len(_positional(function)) if first in respell.own.values() else 0
 
-    @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             args, kwargs = respell(args, kwargs)
@@ -110,8 +111,9 @@ def spelled(function: F) -> F:
             kwargs[first], args = args[-1], args[:-1]
         return function(*args, **kwargs)
 
-    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    return call  # type: ignore[return-value]
+    shown: Any = update_wrapper(renamed(call, function.__name__), function)
+    shown.__signature__ = inspect.signature(function)
+    return cast(F, shown)
 
 
 def has_twins(function: Callable[..., Any]) -> bool:

@@ -24,6 +24,7 @@ from adjoint.nn.activation import (
     Sigmoid,
     SiLU,
     Softmax,
+    Softmax2d,
     Softmin,
     Softplus,
     Softshrink,
@@ -34,7 +35,13 @@ from adjoint.nn.activation import (
 )
 from adjoint.nn.attention import MultiheadAttention
 from adjoint.nn.blocks import Fold, Unfold
-from adjoint.nn.container import ModuleDict, ModuleList, ParameterList, Sequential
+from adjoint.nn.container import (
+    ModuleDict,
+    ModuleList,
+    ParameterDict,
+    ParameterList,
+    Sequential,
+)
 from adjoint.nn.convolution import (
     Conv1d,
     Conv2d,
@@ -44,7 +51,15 @@ from adjoint.nn.convolution import (
     ConvTranspose3d,
 )
 from adjoint.nn.ctc import CTCLoss
-from adjoint.nn.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
+from adjoint.nn.distance import CosineSimilarity, PairwiseDistance
+from adjoint.nn.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
 from adjoint.nn.embedding import Embedding
 from adjoint.nn.embedding_bag import EmbeddingBag
 from adjoint.nn.experts import MixtureOfExperts, auxiliary_losses
@@ -62,12 +77,14 @@ from adjoint.nn.loss_layers import (
     L1Loss,
     MarginRankingLoss,
     MSELoss,
+    MultiLabelSoftMarginLoss,
     MultiMarginLoss,
     NLLLoss,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
 )
 from adjoint.nn.module import Module, Parameter
 from adjoint.nn.normalisation import (
@@ -80,6 +97,7 @@ from adjoint.nn.normalisation import (
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
+    LocalResponseNorm,
     RMSNorm,
 )
 from adjoint.nn.padding import (
@@ -109,14 +127,29 @@ from adjoint.nn.pooling import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
     MaxPool1d,
     MaxPool2d,
     MaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
 )
 from adjoint.nn.positional_encodings import RotaryEmbedding, SinusoidalEncoding
 from adjoint.nn.recurrent import GRU, LSTM, RNN
 from adjoint.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
-from adjoint.nn.reshaping import Flatten, PixelShuffle, Unflatten, Upsample
+from adjoint.nn.reshaping import (
+    ChannelShuffle,
+    Flatten,
+    PixelShuffle,
+    PixelUnshuffle,
+    Unflatten,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
 from adjoint.nn.transformer import (
     Transformer,
     TransformerDecoder,
@@ -140,6 +173,7 @@ __all__ = [
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
+    "AlphaDropout",
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
@@ -151,6 +185,7 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "CTCLoss",
+    "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
@@ -164,6 +199,7 @@ __all__ = [
     "ConvTranspose2d",
     "ConvTranspose3d",
     "CosineEmbeddingLoss",
+    "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "Dropout1d",
@@ -171,6 +207,7 @@ __all__ = [
     "Dropout3d",
     "Embedding",
     "EmbeddingBag",
+    "FeatureAlphaDropout",
     "Flatten",
     "Fold",
     "GRUCell",
@@ -189,10 +226,14 @@ __all__ = [
     "KLDivLoss",
     "KVCache",
     "L1Loss",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
@@ -200,18 +241,25 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "MixtureOfExperts",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
+    "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "PixelShuffle",
+    "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
     "RNNCell",
@@ -231,6 +279,7 @@ __all__ = [
     "SmoothL1Loss",
     "SoftMarginLoss",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softshrink",
@@ -244,9 +293,12 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
     "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

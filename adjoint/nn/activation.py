@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.errors import ArgumentError
-from adjoint.nn.checks import check_axis, check_float, check_positive
+from adjoint.nn.checks import check_axis, check_float, check_positive, check_rank
 from adjoint.nn.init import constant
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
@@ -22,7 +22,7 @@ class _Activation(Module):
         cls._op = op or cls._op
 
     def __init__(self, inplace: bool = False):
-        """`inplace` is taken as torch has it, and changes nothing."""
+        """`inplace` is torch's option and has no effect."""
 
     def forward(self, x: Tensor) -> Tensor:
         check_float(type(self).__name__, x)
@@ -51,7 +51,7 @@ class Hardswish(_Activation, op="hardswish"):
 
 
 class Hardsigmoid(_Activation, op="hardsigmoid"):
-    """x / 6 + 1/2, cut off at 0 and 1."""
+    """x / 6 + 1/2, limited to [0, 1]."""
 
 
 class Tanh(_Activation, op="tanh"):
@@ -130,7 +130,7 @@ class Softplus(_Activation):
 
 
 class Hardtanh(_Activation, op="hardtanh"):
-    """x cut off at `min_val` and `max_val`."""
+    """x limited to [`min_val`, `max_val`]."""
 
     _repr_fields = ("min_val", "max_val")
 
@@ -179,6 +179,15 @@ class Softmax(_Activation, op="softmax"):
 
     def __init__(self, dim: int = -1):
         self.dim = dim
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float("Softmax2d", x)
+        check_rank("Softmax2d", x, (3, 4), "(N, C, H, W) or (C, H, W)")
+        return x.softmax(-3)
 
 
 class LogSoftmax(Softmax, op="log_softmax"):

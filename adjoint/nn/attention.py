@@ -1,9 +1,9 @@
-"""MultiheadAttention: queries look at keys and gather values, in several heads at once.
+"""MultiheadAttention: attention of queries to keys and values, in several heads.
 
-Arguments, parameters, masks and results are PyTorch's. What it lacks is added as keywords: fewer
-heads for keys and values than for queries (`num_kv_heads`), rotary positions (`rope`), and a cache
-for decoding (`cache=` in a call). Elsewhere: masks (`attention_masks.py`), and attention itself,
-which is a record (`scaled_dot_product_attention`).
+Arguments, parameters, masks and results are PyTorch's. Further options are keywords: fewer heads
+for keys and values than for queries (`num_kv_heads`), rotary positions (`rope`), and a cache for
+decoding (`cache=` in a call). Elsewhere: masks (`attention_masks.py`), and attention itself, which
+is a record (`scaled_dot_product_attention`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class MultiheadAttention(Module):
     """`softmax(q kᵀ / √head_dim) v` per head, on linear maps of query, key and value.
 
     `add_bias_kv` appends a learned key and value, `add_zero_attn` zeros; `dropout` is that of the
-    weights. A bool mask is true where a query may *not* look, a float mask is added to the scores;
-    a query that may look at nothing gets zeros.
+    weights. A bool mask is true where attention is *not* allowed; a float mask is added to the
+    scores. A query that may attend to no key gets zeros.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class MultiheadAttention(Module):
         *,
         cache: KVCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """(what the queries gathered, the weights or None).
+        """(the attention output, the attention weights or None).
 
         Inputs are (length, batch, features), with `batch_first` (batch, length, features), or
         (length, features); key is the query and value the key if absent. `is_causal` hides keys

@@ -1,6 +1,6 @@
-"""Which keys a query may look at: masks as users give them, checked and joined into one.
+"""Attention masks: the checks of users' masks, and their combination into one.
 
-A bool mask is true where a query may not look; a float mask is added to the scores.
+A bool mask is true where attention is not allowed; a float mask is added to the scores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Modules made of modules: Sequential, ModuleList, ModuleDict, ParameterList.
+"""Modules made of parts: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
 
 Their parts are attributes whose names are the numbers or keys, so state has torch's names.
 """
@@ -6,7 +6,7 @@ Their parts are attributes whose names are the numbers or keys, so state has tor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from adjoint.errors import ArgumentError, BoundsError, UnknownNameError, did_you_mean
 from adjoint.nn.module import Module
@@ -125,39 +125,53 @@ class ModuleList(_Numbered):
 
 
 class ParameterList(_Numbered):
-    """A list of tensors that want gradients."""
+    """A list of tensors that require gradients."""
 
     def __init__(self, values: Iterable[Any] = ()):
         self._put(values)
 
     def _checked(self, item: Any) -> Any:
-        tensor = item if isinstance(item, Tensor) else Tensor(item)
-        return tensor.requires_grad_() if tensor.requires_grad is None else tensor
+        return _parameter(item)
 
     def extra_repr(self) -> str:
         return ", ".join(f"{t.dtype.short}{list(t.shape)}" for t in self._items())
 
 
-class ModuleDict(Module):
-    """Modules by name; it is no layer itself."""
+def _parameter(item: Any) -> Tensor:
+    """A tensor that requires a gradient, unless its `requires_grad` is False."""
+    tensor = item if isinstance(item, Tensor) else Tensor(item)
+    return tensor.requires_grad_() if tensor.requires_grad is None else tensor
 
-    def __init__(self, modules: Mapping[str, Module] | None = None):
-        self.update(modules or {})
 
-    def __getitem__(self, key: str) -> Module:
+P = TypeVar("P")
+
+
+class _Named(Module, Generic[P]):
+    """Parts of one type by name; subclasses say which."""
+
+    _part: ClassVar[type]
+    _noun: ClassVar[str]
+
+    def __init__(self, parts: Mapping[str, P] | Iterable[tuple[str, P]] | None = None):
+        self.update(parts or {})
+
+    def _checked(self, item: Any) -> Any:
+        """The part to store for an item; an item that cannot be a part is an error."""
+        return item
+
+    def __getitem__(self, key: str) -> P:
         if key not in self:
             near = did_you_mean(str(key), self.keys())
-            raise UnknownNameError("E2002", f"no module {key!r}", op="ModuleDict", help=near)
-        found: Module = vars(self)[key]
+            problem, op = f"no {self._noun} {key!r}", type(self).__name__
+            raise UnknownNameError("E2002", problem, op=op, help=near)
+        found: P = vars(self)[key]
         return found
 
-    def __setitem__(self, key: str, module: Any) -> None:
-        if not isinstance(module, Module):
-            problem = f"ModuleDict holds modules, not {type(module).__name__}"
-            raise ArgumentError("E2001", problem, op="ModuleDict")
+    def __setitem__(self, key: str, item: Any) -> None:
+        part = self._checked(item)
         if key not in self:
             _check_name(self, key)
-        setattr(self, key, module)
+        setattr(self, key, part)
 
     def __delitem__(self, key: str) -> None:
         self.pop(key)
@@ -169,43 +183,71 @@ class ModuleDict(Module):
         return iter(self.keys())
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and isinstance(vars(self).get(key), Module)
+        return isinstance(key, str) and isinstance(vars(self).get(key), self._part)
 
     def keys(self) -> list[str]:
         """The names."""
-        return [name for name, value in vars(self).items() if isinstance(value, Module)]
+        return [name for name, value in vars(self).items() if isinstance(value, self._part)]
 
-    def values(self) -> list[Module]:
-        """The modules."""
+    def values(self) -> list[P]:
+        """The parts."""
         return [self[name] for name in self.keys()]
 
-    def items(self) -> list[tuple[str, Module]]:
-        """The names with their modules."""
+    def items(self) -> list[tuple[str, P]]:
+        """The names with their parts."""
         return [(name, self[name]) for name in self.keys()]
 
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add or replace modules."""
-        pairs = modules.items() if isinstance(modules, Mapping) else modules
-        for key, module in pairs:
-            self[key] = module
+    def get(self, key: str, default: P | None = None) -> P | None:
+        """The part of that name; the default where there is none."""
+        return dict(self.items()).get(key, default)
 
-    def pop(self, key: str) -> Module:
-        """Take a module out."""
-        module = self[key]
+    def update(self, parts: Mapping[str, P] | Iterable[tuple[str, P]]) -> None:
+        """Add or replace parts."""
+        pairs = parts.items() if isinstance(parts, Mapping) else parts
+        for key, part in pairs:
+            self[key] = part
+
+    def pop(self, key: str) -> P:
+        """Remove a part and return it."""
+        part = self[key]
         delattr(self, key)
-        return module
+        return part
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all parts."""
         for key in self.keys():
             delattr(self, key)
+
+
+class ModuleDict(_Named[Module]):
+    """Modules by name; it is no layer itself."""
+
+    _part, _noun = Module, "module"
+
+    def _checked(self, item: Any) -> Any:
+        if not isinstance(item, Module):
+            problem = f"ModuleDict holds modules, not {type(item).__name__}"
+            raise ArgumentError("E2001", problem, op="ModuleDict")
+        return item
+
+
+class ParameterDict(_Named[Tensor]):
+    """Tensors that require gradients, by name."""
+
+    _part, _noun = Tensor, "parameter"
+
+    def _checked(self, item: Any) -> Any:
+        return _parameter(item)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}: {t.dtype.short}{list(t.shape)}" for name, t in self.items())
 
 
 def _check_name(owner: Module, name: Any) -> None:
     """The name of a part becomes an attribute, and part of the names of its tensors."""
     kind = type(owner).__name__
     if not isinstance(name, str) or not name or "." in name:
-        problem = f"{name!r} cannot be the name of a module"
+        problem = f"{name!r} cannot be the name of a part"
         raise ArgumentError("E2008", problem, op=kind, help="give a string without dots")
     if hasattr(owner, name):
         problem = f"{name!r} is the name of something that a {kind} has already"

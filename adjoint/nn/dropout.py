@@ -1,7 +1,8 @@
-"""Dropout: while training, parts of the input are 0 at random and the rest is scaled up."""
+"""Dropout: during training, random elements become 0 and the others are scaled up."""
 
 from __future__ import annotations
 
+from adjoint.errors import ShapeError
 from adjoint.nn.checks import check_float, check_probability
 from adjoint.nn.module import Module
 from adjoint.nn.spatial import Spatial
@@ -9,7 +10,7 @@ from adjoint.tensor import Tensor
 
 
 class Dropout(Module):
-    """Each element is 0 with probability p while training, and else divided by 1 - p."""
+    """During training, zeroes each element with probability p and divides the others by 1 - p."""
 
     _repr_fields = ("p",)
 
@@ -37,12 +38,48 @@ class _ChannelDropout(Dropout, Spatial):
 
 
 class Dropout1d(_ChannelDropout, rank=1):
-    """Whole channels of (N, C, L) or (C, L) are 0 at random while training."""
+    """Whole channels of (N, C, L) or (C, L) are set to 0 at random during training."""
 
 
 class Dropout2d(_ChannelDropout, rank=2):
-    """Whole channels of (N, C, H, W) or (C, H, W) are 0 at random while training."""
+    """Whole channels of (N, C, H, W) or (C, H, W) are set to 0 at random during training."""
 
 
 class Dropout3d(_ChannelDropout, rank=3):
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W) are 0 at random while training."""
+    """Whole channels of (N, C, D, H, W) or (C, D, H, W) are set to 0 at random during training."""
+
+
+_FLOOR = -1.7580993408473766  # what SELU tends to at -inf: dropped elements have this value
+
+
+class AlphaDropout(Dropout):
+    """Dropout for SELU: it keeps the mean 0 and the variance 1 of its input.
+
+    While training, each element becomes SELU's negative limit with probability p; then all are
+    scaled and shifted.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float(type(self).__name__, x)
+        if not self.training or self.p == 0:
+            return x
+        if self.p == 1:
+            return x * 0
+        scale = ((1 - self.p) * (1 + self.p * _FLOOR**2)) ** -0.5
+        kept = self._kept(x)
+        return kept.where(x, _FLOOR) * scale - scale * _FLOOR * self.p
+
+    def _kept(self, x: Tensor) -> Tensor:
+        """Where elements stay."""
+        return x.detach().rand_like() >= self.p
+
+
+class FeatureAlphaDropout(AlphaDropout):
+    """`AlphaDropout` of whole channels of (N, C, *)."""
+
+    def _kept(self, x: Tensor) -> Tensor:
+        if x.ndim < 2:
+            problem = f"takes (N, C, *) of rank 2 or more, got rank {x.ndim}"
+            raise ShapeError("E3002", problem, op="FeatureAlphaDropout", x=x)
+        channels = Tensor.rand(*x.shape[:2], device=x.device) >= self.p
+        return channels.reshape(*x.shape[:2], *[1] * (x.ndim - 2))

@@ -1,4 +1,4 @@
-"""Embedding: rows of a table by number."""
+"""Embedding: rows of a table by index."""
 
 from __future__ import annotations
 

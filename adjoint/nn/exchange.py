@@ -63,7 +63,7 @@ class Exchange:
 
     @contextmanager
     def without_draws(self) -> Iterator[None]:
-        """Refuse what would draw other numbers for a row than one device does."""
+        """Raise an error for a layer that would draw other numbers than one device does."""
         before = stream.drawn
         yield
         if self.grid is not None and stream.drawn != before:

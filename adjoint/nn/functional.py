@@ -1,7 +1,7 @@
 """Layers as functions, under the names and with the options of `torch.nn.functional`.
 
-Each calls the op or the loss of that meaning; where the op's own defaults differ from torch's
-(`gelu`), torch's are given here.
+Each function calls the op or the loss of its name, with torch's defaults where the op has others
+(`gelu`).
 """
 
 from __future__ import annotations
@@ -21,33 +21,47 @@ from adjoint.nn.functional_layers import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
+    alpha_dropout,
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
     batch_norm,
+    bilinear,
     celu,
+    channel_shuffle,
     conv_transpose1d,
     conv_transpose2d,
     conv_transpose3d,
     dropout1d,
     dropout2d,
     dropout3d,
+    feature_alpha_dropout,
     group_norm,
     gumbel_softmax,
     hardshrink,
     hardtanh,
+    instance_norm,
     interpolate,
+    local_response_norm,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
     pairwise_distance,
     pixel_shuffle,
+    pixel_unshuffle,
     prelu,
     rms_norm,
     softmin,
     softshrink,
     threshold,
 )
+from adjoint.nn.grids import affine_grid, grid_sample
 from adjoint.nn.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -61,11 +75,13 @@ from adjoint.nn.loss import (
     margin_ranking_loss,
     mse_loss,
     multi_margin_loss,
+    multilabel_soft_margin_loss,
     nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from adjoint.tensor import Tensor
 from adjoint.tensor.types import DTypeLike
@@ -132,7 +148,7 @@ def softplus(input: Tensor, beta: float = 1.0) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
-    """Exponentials over their sum along an axis, which has to be named."""
+    """exp(x) / Σ exp(x) along an axis; `dim` is required."""
     return input.softmax(dim, dtype)
 
 
@@ -188,7 +204,7 @@ conv1d, conv2d, conv3d = _convolution(1), _convolution(2), _convolution(3)
 
 
 def embedding(input: Tensor, weight: Tensor) -> Tensor:
-    """Rows of the weight by number."""
+    """Rows of the weight by index."""
     return weight[input]
 
 
@@ -208,7 +224,7 @@ def scaled_dot_product_attention(
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Elements added around the last axes: (left, right, top, bottom, …)."""
+    """Padding of the last axes: (left, right, top, bottom, …)."""
     return input.pad(tuple(pad), mode, 0.0 if value is None else value)
 
 
@@ -219,7 +235,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Mean 0 and variance 1 over the last axes, which have this shape; then scaled and moved."""
+    """Normalises the last axes, of this shape, to mean 0 and variance 1; then weight, bias."""
     sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if input.shape[input.ndim - len(sizes) :] != sizes:
         raise ShapeError("E3003", f"the last axes are {list(sizes)}", op="layer_norm", input=input)
@@ -229,17 +245,17 @@ def layer_norm(
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """The input over its norm along an axis."""
+    """The input divided by its norm along an axis."""
     return input.normalize(p, dim, eps)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A last axis that is 1 at the class and 0 elsewhere."""
+    """Adds a last axis: 1 at the class, 0 elsewhere."""
     return tensor.one_hot(num_classes)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Elements set to 0 with probability p and the rest scaled up, while training."""
+    """During training, sets elements to 0 with probability p and scales the others up."""
     with Tensor.train(training):
         y = input.dropout(p)
     return y
@@ -257,13 +273,17 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
+    "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -281,10 +301,12 @@ __all__ = [
     "elu",
     "embedding",
     "embedding_bag",
+    "feature_alpha_dropout",
     "fold",
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
@@ -293,27 +315,37 @@ __all__ = [
     "hardtanh",
     "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
     "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "multi_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "one_hot",
     "pad",
     "pairwise_distance",
     "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
     "relu",
@@ -334,5 +366,6 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
 ]

@@ -1,7 +1,7 @@
-"""Layers as functions, with the options of `torch.nn.functional`: pools, norms, what changes sizes.
+"""Layers as functions, with the options of `torch.nn.functional`: pools, norms, resizing.
 
-Each makes the layer, or calls the op, of that meaning. Elsewhere: `functional.py` has the rest and
-is where users find all of them.
+Each function makes the layer or calls the op of its name. Elsewhere: `functional.py`, which has the
+others and which users import.
 """
 
 from __future__ import annotations
@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.errors import ShapeError
+from adjoint.errors import ArgumentError, ShapeError
 from adjoint.nn import activation, dropout, pooling, reshaping
-from adjoint.nn.checks import check_axis, check_float
-from adjoint.nn.normalisation import BatchNorm, GroupNorm, RMSNorm
+from adjoint.nn.checks import check_axis, check_float, check_rank
+from adjoint.nn.linear import Bilinear
+from adjoint.nn.normalisation import (
+    BatchNorm,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LocalResponseNorm,
+    RMSNorm,
+)
 from adjoint.tensor import Tensor
+
+_INSTANCE_NORMS = (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 
 # ---- pools
 
@@ -60,6 +71,39 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
     return _named(function, f"avg_pool{rank}d", layer)
 
 
+def _max_unpool(rank: int) -> Callable[..., Tensor]:
+    layer = getattr(pooling, f"MaxUnpool{rank}d")
+
+    def function(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        y: Tensor = layer(kernel_size, stride, padding)(input, indices, output_size)
+        return y
+
+    return _named(function, f"max_unpool{rank}d", layer)
+
+
+def _lp_pool(rank: int) -> Callable[..., Tensor]:
+    layer = getattr(pooling, f"LPPool{rank}d")
+
+    def function(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        y: Tensor = layer(norm_type, kernel_size, stride, ceil_mode)(input)
+        return y
+
+    return _named(function, f"lp_pool{rank}d", layer)
+
+
 def _adaptive(kind: str, rank: int) -> Callable[..., Tensor]:
     layer = getattr(pooling, f"Adaptive{kind}Pool{rank}d")
 
@@ -72,6 +116,8 @@ def _adaptive(kind: str, rank: int) -> Callable[..., Tensor]:
 
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
 avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, (1, 2, 3))
+max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))
 adaptive_avg_pool1d, adaptive_max_pool1d = _adaptive("Avg", 1), _adaptive("Max", 1)
 adaptive_avg_pool2d, adaptive_max_pool2d = _adaptive("Avg", 2), _adaptive("Max", 2)
 adaptive_avg_pool3d, adaptive_max_pool3d = _adaptive("Avg", 3), _adaptive("Max", 3)
@@ -86,7 +132,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """x, cut off at both ends."""
+    """x limited to [`min_val`, `max_val`]."""
     return activation.Hardtanh(min_val, max_val)(input)
 
 
@@ -106,7 +152,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def softmin(input: Tensor, dim: int) -> Tensor:
-    """`softmax` of -x along an axis, which has to be named."""
+    """`softmax` of -x along an axis; `dim` is required."""
     return activation.Softmin(dim)(input)
 
 
@@ -119,8 +165,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """A draw from the classes that can be differentiated; with `hard`, one class with the gradient
-    of the soft draw."""
+    """A differentiable sample from the classes; with `hard`, one-hot, with the gradient of the soft
+    sample."""
     check_float("gumbel_softmax", logits)
     noise = -(-logits.detach().rand_like().log()).log()
     soft = ((logits + noise) / tau).softmax(dim)
@@ -144,8 +190,8 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Channels by the running statistics, or, while training, by the batch's, towards which the
-    running ones move."""
+    """Normalises channels by the running statistics; during training by the batch's, with which it
+    updates the running ones."""
     check_float("batch_norm", input)
     layer = BatchNorm(input.shape[1] if input.ndim > 1 else 1, eps, momentum, False, False)
     layer.weight, layer.bias = weight, bias
@@ -162,17 +208,51 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Groups of channels of (N, C, *) with mean 0 and variance 1; weight and bias per channel."""
+    """Normalises groups of channels of (N, C, *) to mean 0 and variance 1; weight, bias per
+    channel."""
     check_float("group_norm", input)
     layer = GroupNorm(num_groups, input.shape[1] if input.ndim > 1 else 1, eps, affine=False)
     layer.weight, layer.bias = weight, bias
     return layer(input)
 
 
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel of each sample of (N, C, *) with mean 0 and variance 1; weight and bias per
+    channel. Without `use_input_stats` the running statistics take the place of the sample's."""
+    check_float("instance_norm", input)
+    check_rank("instance_norm", input, (3, 4, 5), "(N, C, *)")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        problem = "needs running_mean and running_var without use_input_stats"
+        raise ArgumentError("E2007", problem, op="instance_norm")
+    layer = _INSTANCE_NORMS[input.ndim - 3](input.shape[1], eps, momentum)
+    layer.affine, layer.weight, layer.bias = weight is not None, weight, bias
+    layer.running_mean, layer.running_var = running_mean, running_var
+    if running_mean is not None:
+        layer.track_running_stats = True
+        layer.num_batches_tracked = Tensor(0, device=input.device, requires_grad=False)
+    return layer.train(use_input_stats)(input)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """x / (k + alpha · m)^beta, where m is the mean square of `size` neighbouring channels."""
+    return LocalResponseNorm(size, alpha, beta, k)(input)
+
+
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last axes, of this shape, with mean square 1; then weight."""
+    """Normalises the last axes, of this shape, to mean square 1; then weight."""
     layer = RMSNorm(normalized_shape, eps, elementwise_affine=False)
     layer.weight = weight
     return layer(input)
@@ -218,13 +298,33 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear."""
+    """Resizes (N, C, *spatial) to a size or by a factor: nearest, linear, bilinear, trilinear."""
     return reshaping.Upsample(size, scale_factor, mode, align_corners)(input)
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r², H, W) as (*, C, H r, W r)."""
     return reshaping.PixelShuffle(upscale_factor)(input)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H r, W r) as (*, C r², H, W)."""
+    return reshaping.PixelUnshuffle(downscale_factor)(input)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels (axis 1) of the groups, interleaved."""
+    return reshaping.ChannelShuffle(groups)(input)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 @ weight[k] @ input2` for each output k, plus bias; the weight is (out, in1, in2)."""
+    if weight.ndim != 3:
+        problem = f"the weight is (out, in1, in2), not of rank {weight.ndim}"
+        raise ShapeError("E3002", problem, op="bilinear", weight=weight)
+    layer = Bilinear(weight.shape[1], weight.shape[2], weight.shape[0], bias=False)
+    layer.weight, layer.bias = weight, bias
+    return layer(input1, input2)
 
 
 def pairwise_distance(
@@ -246,6 +346,17 @@ def _channel_dropout(rank: int) -> Callable[..., Tensor]:
 
 dropout1d, dropout2d, dropout3d = map(_channel_dropout, (1, 2, 3))
 
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
+    """Dropout for SELU: it keeps the mean 0 and the variance 1 of its input."""
+    return dropout.AlphaDropout(p).train(training)(input)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels of (N, C, *)."""
+    return dropout.FeatureAlphaDropout(p).train(training)(input)
+
+
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -253,27 +364,40 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "celu",
+    "channel_shuffle",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
     "dropout1d",
     "dropout2d",
     "dropout3d",
+    "feature_alpha_dropout",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
     "hardtanh",
+    "instance_norm",
     "interpolate",
+    "local_response_norm",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "pairwise_distance",
     "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "rms_norm",
     "softmin",

@@ -1,7 +1,7 @@
-"""Functions that are called when a module is: before it, after it, and when gradients pass it.
+"""Hooks of modules: functions that run before a module, after it, and in its backward pass.
 
-Hooks are part of a module's structure, so `jit` traces again when one comes or goes; inside `jit`
-they run while tracing.
+Hooks are part of a module's structure, so `jit` traces again when one is added or removed; inside
+`jit` they run while tracing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Hook = Callable[..., Any]
 
 
 class HookHandle:
-    """What registering a hook gives; `remove()` takes the hook away again."""
+    """The handle of a registered hook; `remove()` removes the hook."""
 
     def __init__(self, module: Any, place: str, hook: Hook):
         if not callable(hook):
@@ -26,7 +26,7 @@ class HookHandle:
         setattr(module, place, (*getattr(module, place), hook))
 
     def remove(self) -> None:
-        """Call the hook no more."""
+        """Remove the hook."""
         kept = tuple(h for h in getattr(self._of, self._place) if h is not self._hook)
         setattr(self._of, self._place, kept)
 

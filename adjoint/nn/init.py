@@ -34,7 +34,7 @@ _GAINS = {"linear": 1.0, "conv": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": sqr
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """What a weight's spread is multiplied by, so that the nonlinearity keeps it."""
+    """The factor of a weight's standard deviation that compensates for the nonlinearity."""
     name = nonlinearity.partition("1d")[0].partition("2d")[0].partition("3d")[0]
     name = "conv" if name in ("conv", "conv_transpose") else name
     if name in _GAINS:
@@ -145,7 +145,7 @@ def ones(
 def eye(
     shape: Sizes, *, dtype: DTypeLike | None = None, device: str | tuple[str, ...] | None = None
 ) -> Tensor:
-    """The identity, or as much of it as a matrix of this shape holds."""
+    """Ones on the diagonal of a matrix, zeros elsewhere."""
     sizes = checked_shape("eye", shape)
     if len(sizes) != 2:
         problem = f"the identity is a matrix, not rank {len(sizes)}"
@@ -161,7 +161,7 @@ def dirac(
     dtype: DTypeLike | None = None,
     device: str | tuple[str, ...] | None = None,
 ) -> Tensor:
-    """A convolution that passes its channels through unchanged, as many as there are."""
+    """The identity as a convolution: it copies as many channels as it can."""
     sizes = checked_shape("dirac", shape)
     if not 3 <= len(sizes) <= 5 or sizes[0] % groups:
         problem = f"shape {list(sizes)} with groups={groups} is no convolution's weight"
@@ -215,7 +215,7 @@ def kaiming_normal(
 def trunc_normal(
     shape: Sizes, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, **named: Any
 ) -> Tensor:
-    """Normal, given that it is in [a, b]."""
+    """Normal, truncated to [a, b]."""
     if not a < b or std <= 0:
         problem = f"std={std} and the range [{a}, {b}] hold no numbers"
         raise ArgumentError("E2006", problem, op="trunc_normal", help="give a < b and std > 0")
@@ -225,7 +225,7 @@ def trunc_normal(
 
 
 def orthogonal(shape: Sizes, gain: float = 1.0, **named: Any) -> Tensor:
-    """Rows (or columns, if there are fewer) at right angles, of length `gain`."""
+    """Orthogonal rows (or columns, if there are fewer) of norm `gain`."""
     sizes = checked_shape("orthogonal", shape)
     if len(sizes) < 2:
         problem = f"orthogonal takes rank 2 or more, got {len(sizes)}"

@@ -1,6 +1,6 @@
-"""KVCache: the keys and values of the positions that a decoder has seen, in memory of a fixed size.
+"""KVCache: the keys and values of the positions so far, in memory of a fixed size.
 
-How far it is filled is a tensor, so one compiled program serves every step of a decoding.
+The number of filled positions is a tensor, so one compiled program serves every step of decoding.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from adjoint.tensor.types import DTypeLike
 class KVCache(Module):
     """Room for `max_length` positions: `key` and `value` are (batch, heads, max_length, head_dim).
 
-    `update` writes behind what is there and changes the cache itself, inside `jit` too, whether the
-    cache is an argument or something that the function refers to. In a `scan` the cache is the
-    carry: update it and return it. `length` is how many positions are filled. Gradients pass to
-    what was written, so decode inside `jit` or `no_grad()`: elsewhere all of the past is kept.
+    `update` appends, and changes the cache in place, inside `jit` too, whether the cache is an
+    argument or captured by the function. In a `scan` the cache is the carry: update it and return
+    it. `length` is how many positions are filled. Gradients flow to the written values, so decode
+    inside `jit` or `no_grad()`: otherwise the history of all steps is kept.
     """
 
     _buffers = ("key", "value", "length")
@@ -42,14 +42,12 @@ class KVCache(Module):
 
     @property
     def max_length(self) -> int:
-        """How many positions there is room for."""
+        """The capacity in positions."""
         return self.key.shape[2]
 
     def update(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Write (batch, heads, new positions, head_dim) behind what is there; give all of both.
-
-        More than there is room for is E6001 when the program runs.
-        """
+        """Append (batch, heads, new positions, head_dim), and return all keys and values. Exceeding
+        the capacity is E6001 when the program runs."""
         self._check(key, value)
         new = key.shape[2]
         places = self.length + Tensor.arange(new, dtype="int32", device=self.length.device)
@@ -63,14 +61,14 @@ class KVCache(Module):
         return self.key, self.value
 
     def visible(self, queries: int) -> Tensor:
-        """(queries, max_length): which positions each of the last `queries` ones may look at."""
+        """(queries, max_length): to which positions each of the last `queries` ones may attend."""
         device = self.length.device
         row = self.length - queries + Tensor.arange(queries, dtype="int32", device=device)
         column = Tensor.arange(self.max_length, dtype="int32", device=device)
         return column <= row.unsqueeze(1)
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Empty the cache."""
         self.length.replace(self.length.zeros_like())
 
     def _check(self, key: Tensor, value: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Layers that are products of matrices: Linear, Bilinear; and the one that does nothing."""
+"""Linear, Bilinear and Identity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def uniform_start(
 
 
 class Identity(Module):
-    """What comes in goes out; takes any arguments, so that it can stand in for any layer."""
+    """Returns its input; takes any arguments, so that it can replace any layer."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         pass

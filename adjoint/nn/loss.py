@@ -1,12 +1,13 @@
 """Losses as functions of predictions and targets, under the names of `torch.nn.functional`.
 
-Shapes must agree, since a loss that broadcasts is nearly always a mistake, and targets that cannot
-be right are errors that name one of them and its place, where their values are known. Elsewhere:
-their layers (`loss_layers.py`).
+Shapes must agree, since a loss that broadcasts is nearly always a mistake. An invalid target whose
+value is known raises an error with the value and its index. Elsewhere: their layers
+(`loss_layers.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def check_reduction(op: str, reduction: str, among: tuple[str, ...] = REDUCTIONS) -> str:
-    """How losses of elements become one number."""
+    """The reduction of the elements' losses, checked."""
     if reduction not in among:
         problem = f"reduction {reduction!r} is not one of {', '.join(among)}"
         raise ArgumentError("E2008", problem, op=op)
@@ -82,7 +83,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 def smooth_l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
-    """½(input - target)² / β up to a distance of β, from there on the distance less ½β."""
+    """½(input - target)² / β up to a distance of β, beyond it the distance minus ½β."""
     _check_pair("smooth_l1_loss", input, target)
     return input.smooth_l1_loss(target, reduction, beta)
 
@@ -90,7 +91,7 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
 ) -> Tensor:
-    """½(input - target)² up to a distance of `delta`, from there on linear."""
+    """½(input - target)² up to a distance of `delta`, linear beyond it."""
     _check_pair("huber_loss", input, target)
     return input.huber_loss(target, reduction, delta)
 
@@ -134,7 +135,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """-input at the class numbers; input holds log-probabilities, with the classes on axis 1."""
+    """-input at the class indices; input holds log-probabilities, with the classes on axis 1."""
     axis = _class_axis("nll_loss", input, target)
     _check_weight("nll_loss", weight, input, axis)
     _check_classes("nll_loss", input, target, axis, ignore_index)
@@ -151,8 +152,8 @@ def cross_entropy(
 ) -> Tensor:
     """Cross-entropy of logits (classes on axis 1; on axis 0 of a vector).
 
-    The target is class numbers, in the input's shape without its class axis, or probabilities, in
-    the input's shape. Numbers equal to `ignore_index` do not count; `weight` multiplies classes.
+    The target is class indices, in the input's shape without its class axis, or probabilities, in
+    the input's shape. Indices equal to `ignore_index` do not count; `weight` multiplies classes.
     """
     op = "cross_entropy"
     axis = _class_axis(op, input, target)
@@ -240,7 +241,7 @@ def multi_margin_loss(
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """-(target log input + (1 - target) log(1 - input)); logarithms are cut off at -100."""
+    """-(target log input + (1 - target) log(1 - input)); logarithms are at least -100."""
     op = "binary_cross_entropy"
     _check_pair(op, input, target)
     _check_chances(op, target)
@@ -265,6 +266,23 @@ def binary_cross_entropy_with_logits(
         return input.binary_crossentropy_logits(target, reduction, pos_weight)
     each = input.binary_crossentropy_logits(target, "none", pos_weight)
     return _reduced(op, weight * each, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Binary cross-entropy of logits, averaged over the classes (the last axis).
+
+    `weight` multiplies classes.
+    """
+    op = "multilabel_soft_margin_loss"
+    _check_pair(op, input, target)
+    _check_chances(op, target)
+    if not input.ndim:
+        raise ShapeError("E3002", "a scalar has no classes", op=op, input=input)
+    _check_weight(op, weight, input, input.ndim - 1)
+    each = input.binary_crossentropy_logits(target, "none")
+    return _reduced(op, (each if weight is None else each * weight).mean(-1), reduction)
 
 
 def kl_div(
@@ -381,3 +399,26 @@ def triplet_margin_loss(
         _check_pair("triplet_margin_loss", anchor, other, what)
     options = (margin, p, eps, swap, reduction)
     return anchor.triplet_margin_loss(positive, negative, *options)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin).
+
+    The distance is that of `pairwise_distance` unless you give another.
+    """
+    op = "triplet_margin_with_distance_loss"
+    for other, what in ((positive, "positive"), (negative, "negative")):
+        _check_pair(op, anchor, other, what)
+    distance = distance_function or Tensor.pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    far = far.minimum(distance(positive, negative)) if swap else far
+    return _reduced(op, (near - far + margin).relu(), reduction)

@@ -66,7 +66,7 @@ class L1Loss(_Loss, of=loss.l1_loss):
 
 @dataclass(eq=False, repr=False)
 class SmoothL1Loss(_Loss, of=loss.smooth_l1_loss):
-    """½(input - target)² / β up to a distance of β, from there on the distance less ½β."""
+    """½(input - target)² / β up to a distance of β, beyond it the distance minus ½β."""
 
     reduction: str = "mean"
     beta: float = 1.0
@@ -74,7 +74,7 @@ class SmoothL1Loss(_Loss, of=loss.smooth_l1_loss):
 
 @dataclass(eq=False, repr=False)
 class HuberLoss(_Loss, of=loss.huber_loss):
-    """½(input - target)² up to a distance of `delta`, from there on linear."""
+    """½(input - target)² up to a distance of `delta`, linear beyond it."""
 
     reduction: str = "mean"
     delta: float = 1.0
@@ -82,7 +82,7 @@ class HuberLoss(_Loss, of=loss.huber_loss):
 
 @dataclass(eq=False, repr=False)
 class CrossEntropyLoss(_Loss, of=loss.cross_entropy):
-    """Cross-entropy of logits with class numbers or probabilities; see `loss.cross_entropy`."""
+    """Cross-entropy of logits with class indices or probabilities; see `loss.cross_entropy`."""
 
     _buffers = ("weight",)
     weight: Tensor | None = None
@@ -93,7 +93,7 @@ class CrossEntropyLoss(_Loss, of=loss.cross_entropy):
 
 @dataclass(eq=False, repr=False)
 class NLLLoss(_Loss, of=loss.nll_loss):
-    """-input at the class numbers, for log-probabilities."""
+    """-input at the class indices, for log-probabilities."""
 
     _buffers = ("weight",)
     weight: Tensor | None = None
@@ -129,6 +129,15 @@ class BCEWithLogitsLoss(_Loss, of=loss.binary_cross_entropy_with_logits):
     weight: Tensor | None = None
     reduction: str = "mean"
     pos_weight: Tensor | None = None
+
+
+@dataclass(eq=False, repr=False)
+class MultiLabelSoftMarginLoss(_Loss, of=loss.multilabel_soft_margin_loss):
+    """Binary cross-entropy of logits, averaged over the classes."""
+
+    _buffers = ("weight",)
+    weight: Tensor | None = None
+    reduction: str = "mean"
 
 
 @dataclass(eq=False, repr=False)
@@ -199,6 +208,19 @@ class TripletMarginLoss(_Loss, of=loss.triplet_margin_loss):
     margin: float = 1.0
     p: float = 2.0
     eps: float = 1e-6
+    swap: bool = False
+    reduction: str = "mean"
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        return self._value(anchor, positive, negative)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TripletMarginWithDistanceLoss(_Loss, of=loss.triplet_margin_with_distance_loss):
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
+    margin: float = 1.0
     swap: bool = False
     reduction: str = "mean"
 

@@ -23,7 +23,7 @@ from adjoint.tensor.views import base_of, receive
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> Tensor:
-    """A tensor of its own that wants a gradient."""
+    """A new tensor that requires a gradient."""
     tensor = +data.detach() if isinstance(data, Tensor) else Tensor(data)
     tensor.requires_grad = requires_grad
     return tensor
@@ -45,7 +45,7 @@ class Module(Displayed, Structured):
     _backward_hooks: tuple[Hook, ...] = ()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; defined by subclasses."""
+        """Compute the result; subclasses define it."""
         kind = type(self).__name__
         fix = f"define forward(self, x) in {kind}"
         raise UnknownNameError("E2002", f"{kind} has no forward", op="module", help=fix)
@@ -71,11 +71,13 @@ class Module(Displayed, Structured):
     # ---- hooks
 
     def register_forward_pre_hook(self, hook: Hook) -> HookHandle:
-        """Call `hook(module, args)` before the module; what it gives replaces the arguments."""
+        """Call `hook(module, args)` before the module; its result, if not None, replaces the
+        arguments."""
         return HookHandle(self, "_forward_pre_hooks", hook)
 
     def register_forward_hook(self, hook: Hook) -> HookHandle:
-        """Call `hook(module, args, result)` after it; what it gives replaces the result."""
+        """Call `hook(module, args, result)` after it; its result, if not None, replaces that of the
+        module."""
         return HookHandle(self, "_forward_hooks", hook)
 
     def register_full_backward_hook(self, hook: Hook) -> HookHandle:
@@ -87,7 +89,7 @@ class Module(Displayed, Structured):
 
     @property
     def training(self) -> bool:
-        """Whether dropout drops and batch norm learns: what `train()` or `eval()` said last, else
+        """Whether the module is in training mode: as the last `train()` or `eval()` set it, else
         `Tensor.training`."""
         return Tensor.training if self._training is None else self._training
 
@@ -104,7 +106,7 @@ class Module(Displayed, Structured):
         return self
 
     def eval(self) -> Self:
-        """The mode for predicting: `train(False)`."""
+        """Set evaluation mode: `train(False)`."""
         return self.train(False)
 
     # ---- parts
@@ -153,7 +155,7 @@ class Module(Displayed, Structured):
     # ---- tensors
 
     def parameters(self) -> list[Tensor]:
-        """The float tensors that gradients may be asked for, each once."""
+        """The float tensors that may have gradients, each once."""
         return get_parameters(self)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
@@ -169,11 +171,26 @@ class Module(Displayed, Structured):
         return ((name, tensor) for name, tensor in named if id(tensor) not in wanted)
 
     def buffers(self) -> list[Tensor]:
-        """The tensors that are no parameters, each once."""
+        """The tensors that are not parameters, each once."""
         return [tensor for _, tensor in self.named_buffers()]
 
+    def get_parameter(self, target: str) -> Tensor:
+        """The parameter of that name: `encoder.layers.0.weight`."""
+        return self._tensor_named("parameter", target, dict(self.named_parameters()))
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of that name: `norm.running_mean`."""
+        return self._tensor_named("buffer", target, dict(self.named_buffers()))
+
+    def _tensor_named(self, noun: str, target: str, known: dict[str, Tensor]) -> Tensor:
+        if target not in known:
+            problem = f"{type(self).__name__} has no {noun} {target!r}"
+            near = did_you_mean(target, known)
+            raise UnknownNameError("E2002", problem, op=f"get_{noun}", help=near)
+        return known[target]
+
     def register_buffer(self, name: str, tensor: Tensor | None) -> None:
-        """Set an attribute to a tensor that never wants a gradient."""
+        """Set an attribute to a tensor that never requires a gradient."""
         if tensor is not None:
             tensor.requires_grad = False
         if name not in self._buffers:
@@ -181,7 +198,7 @@ class Module(Displayed, Structured):
         setattr(self, name, tensor)
 
     def register_parameter(self, name: str, tensor: Tensor | None) -> None:
-        """Set an attribute to a tensor that wants a gradient."""
+        """Set an attribute to a tensor that requires a gradient."""
         setattr(self, name, None if tensor is None else tensor.requires_grad_(True))
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -189,7 +206,7 @@ class Module(Displayed, Structured):
         setattr(self, name, module)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Freeze all parameters, or let them want gradients again."""
+        """Freeze all parameters, or unfreeze them."""
         for module in self.modules():
             own = [v for n, v in vars(module).items() if n not in module._buffers]
             for tensor in get_state_dict([v for v in own if not isinstance(v, Module)]).values():
@@ -198,7 +215,7 @@ class Module(Displayed, Structured):
         return self
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Reset the gradients to None."""
         for tensor in self.parameters():
             tensor.grad = None
 
@@ -234,6 +251,18 @@ class Module(Displayed, Structured):
     def half(self) -> Self:
         """All floats as float16."""
         return self.to(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """All floats as bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    def cpu(self) -> Self:
+        """All tensors on the CPU."""
+        return self.to("CPU")
+
+    def cuda(self, device: int | None = None) -> Self:
+        """All tensors on an NVIDIA GPU."""
+        return self.to("CUDA" if device is None else f"CUDA:{device}")
 
     # ---- state
 

@@ -62,7 +62,7 @@ class _RunningNorm(Module):
     def reset_running_stats(
         self, device: str | tuple[str, ...] | None = None, dtype: DTypeLike | None = None
     ) -> None:
-        """Mean 0 and variance 1, of no batches."""
+        """Reset the running statistics to mean 0 and variance 1."""
         self.running_mean = self.running_var = self.num_batches_tracked = None
         if self.track_running_stats:
             made: dict[str, Any] = {"device": device, "dtype": dtype}
@@ -154,10 +154,10 @@ class BatchNorm(_BatchNorm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch.
+    """Normalises each channel of (N, C) or (N, C, L) to mean 0 and variance 1 over the batch.
 
-    While training, running statistics move towards the batch's (by `momentum`; None: the average of
-    all batches); they are used when not training.
+    Training updates the running statistics (by `momentum`; None: the average of all batches), which
+    evaluation uses.
     """
 
     _ranks, _layout = (2, 3), "(N, C) or (N, C, L)"
@@ -215,7 +215,7 @@ class _InstanceNorm(_RunningNorm, Spatial):
 
 
 class InstanceNorm1d(_InstanceNorm, rank=1):
-    """Each channel of each sample of (N, C, L) or (C, L) with mean 0 and variance 1."""
+    """Normalises each channel of each sample of (N, C, L) or (C, L) to mean 0 and variance 1."""
 
 
 class InstanceNorm2d(_InstanceNorm, rank=2):
@@ -246,7 +246,7 @@ def _shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """The last axes, of shape `normalized_shape`, with mean 0 and variance 1; then weight, bias."""
+    """Normalises the last axes (`normalized_shape`) to mean 0 and variance 1; then weight, bias."""
 
     _repr_fields = ("eps", "elementwise_affine")
 
@@ -274,9 +274,9 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """The last axes, of shape `normalized_shape`, with mean square 1; then weight.
+    """Normalises the last axes (`normalized_shape`) to mean square 1; then weight.
 
-    Without `eps` it is the distance of 1 to the next number of the input's dtype.
+    The default of `eps` is the machine epsilon of the input's dtype.
     """
 
     _repr_fields = ("eps", "elementwise_affine")
@@ -305,7 +305,8 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of channels of (N, C, *) with mean 0 and variance 1; weight and bias per channel."""
+    """Normalises groups of channels of (N, C, *) to mean 0 and variance 1; weight, bias per
+    channel."""
 
     def __init__(
         self,
@@ -331,3 +332,27 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LocalResponseNorm(Module):
+    """x / (k + alpha · m)^beta, where m is the mean square of `size` neighbouring channels.
+
+    The channels are axis 1; channels beyond either end count as 0.
+    """
+
+    _repr_fields = ("size", "alpha", "beta", "k")
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+        check_positive("LocalResponseNorm", size=size)
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float("LocalResponseNorm", x)
+        if x.ndim < 3:
+            problem = f"takes (N, C, *) of rank 3 or more, got rank {x.ndim}"
+            raise ShapeError("E3002", problem, op="LocalResponseNorm", x=x)
+        n, channels = x.shape[:2]
+        squares = x.square().reshape(n, 1, channels, prod(x.shape[2:]))
+        ends = (self.size // 2, (self.size - 1) // 2)
+        near = squares.pad((None, None, ends, None)).avg_pool2d((self.size, 1), 1)
+        return x / (near.reshape(*x.shape) * self.alpha + self.k) ** self.beta

@@ -42,7 +42,7 @@ class _Pad(Spatial, rank=1):
 
 
 class ConstantPad1d(_Pad):
-    """`value` added around the last axis."""
+    """Pads with `value` the last axis."""
 
     def __init__(self, padding: Any, value: float):
         super().__init__(padding)
@@ -56,56 +56,56 @@ class ConstantPad1d(_Pad):
 
 
 class ConstantPad2d(ConstantPad1d, rank=2):
-    """`value` added around the last two axes."""
+    """Pads with `value` the last two axes."""
 
 
 class ConstantPad3d(ConstantPad1d, rank=3):
-    """`value` added around the last three axes."""
+    """Pads with `value` the last three axes."""
 
 
 class ZeroPad1d(_Pad):
-    """Zeros added around the last axis."""
+    """Pads with zeros the last axis."""
 
 
 class ZeroPad2d(_Pad, rank=2):
-    """Zeros added around the last two axes."""
+    """Pads with zeros the last two axes."""
 
 
 class ZeroPad3d(_Pad, rank=3):
-    """Zeros added around the last three axes."""
+    """Pads with zeros the last three axes."""
 
 
 class ReflectionPad1d(_Pad, mode="reflect"):
-    """The last axis mirrored at its ends, which are not repeated."""
+    """Pads the last axis by reflection at its ends, which are not repeated."""
 
 
 class ReflectionPad2d(ReflectionPad1d, rank=2):
-    """The last two axes mirrored at their ends."""
+    """Pads the last two axes by reflection at their ends."""
 
 
 class ReflectionPad3d(ReflectionPad1d, rank=3):
-    """The last three axes mirrored at their ends."""
+    """Pads the last three axes by reflection at their ends."""
 
 
 class ReplicationPad1d(_Pad, mode="replicate"):
-    """The ends of the last axis repeated."""
+    """Pads the last axis by its end elements."""
 
 
 class ReplicationPad2d(ReplicationPad1d, rank=2):
-    """The ends of the last two axes repeated."""
+    """Pads the last two axes by their end elements."""
 
 
 class ReplicationPad3d(ReplicationPad1d, rank=3):
-    """The ends of the last three axes repeated."""
+    """Pads the last three axes by their end elements."""
 
 
 class CircularPad1d(_Pad, mode="circular"):
-    """The last axis as a circle."""
+    """Pads the last axis circularly."""
 
 
 class CircularPad2d(CircularPad1d, rank=2):
-    """The last two axes as circles."""
+    """Pads the last two axes circularly."""
 
 
 class CircularPad3d(CircularPad1d, rank=3):
-    """The last three axes as circles."""
+    """Pads the last three axes circularly."""

@@ -1,10 +1,11 @@
-"""Pools: MaxPool, AvgPool and their adaptive forms in 1, 2 and 3 dimensions.
+"""Pools: MaxPool and its inverse, AvgPool, LPPool and the adaptive forms in 1, 2, 3 dimensions.
 
 Elsewhere: the ops (`ops/composite`).
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from adjoint.tensor import Tensor
 
 
 class _Pool(Spatial):
-    """A kernel, its steps and its borders."""
+    """The kernel size, the stride and the padding of a pool."""
 
-    _repr_fields = ("kernel_size", "stride", "padding", "ceil_mode")
+    _repr_fields: tuple[str, ...] = ("kernel_size", "stride", "padding", "ceil_mode")
 
     def _set_up(self, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> None:
         op, n = type(self).__name__, self._rank
@@ -66,6 +67,37 @@ class MaxPool2d(_MaxPool, rank=2):
 
 class MaxPool3d(_MaxPool, rank=3):
     """The largest element of each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+
+class _MaxUnpool(_Pool):
+    """The elements that a max pool found, at their places; zeros elsewhere."""
+
+    _repr_fields = ("kernel_size", "stride", "padding")
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0):
+        self._set_up(kernel_size, stride, padding, False)
+
+    def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        check_tensor(type(self).__name__, x)
+        check_tensor(type(self).__name__, indices)
+        self._check_space(x)
+        sizes = None if output_size is None else tuple(output_size)[-self._rank :]
+        where = (self.kernel_size, self.stride, 1, self.padding, sizes)
+        return x.max_unpool2d(indices, *where)
+
+
+class MaxUnpool1d(_MaxUnpool, rank=1):
+    """The elements of (N, C, L) or (C, L) at the places that `MaxPool1d` gave, zeros elsewhere."""
+
+
+class MaxUnpool2d(_MaxUnpool, rank=2):
+    """The elements of (N, C, H, W) or (C, H, W) at the places that `MaxPool2d` gave, zeros
+    elsewhere."""
+
+
+class MaxUnpool3d(_MaxUnpool, rank=3):
+    """The elements of (N, C, D, H, W) or (C, D, H, W) at the places that `MaxPool3d` gave, zeros
+    elsewhere."""
 
 
 class _AvgPool(_Pool):
@@ -115,8 +147,43 @@ class AvgPool3d(_AvgPool, rank=3):
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
 
 
+class _LPPool(_Pool):
+    """(Σ xᵖ)^(1/p) of each window; where the sum is 0, so is the gradient."""
+
+    _repr_fields = ("norm_type", "kernel_size", "stride", "ceil_mode")
+
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ):
+        if not norm_type > 0:
+            problem = f"norm_type is above 0, not {norm_type}"
+            raise ArgumentError("E2006", problem, op=type(self).__name__)
+        self.norm_type = float(norm_type)
+        self._set_up(kernel_size, stride, 0, ceil_mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_float(type(self).__name__, x)
+        self._check_space(x)
+        means = (x**self.norm_type).avg_pool2d(self.kernel_size, self.stride, 1, 0, self.ceil_mode)
+        totals = means * prod(self.kernel_size)
+        live = totals.ne(0)
+        return live.where(live.where(totals, 1) ** (1 / self.norm_type), 0)
+
+
+class LPPool1d(_LPPool, rank=1):
+    """(Σ xᵖ)^(1/p) over each window of (N, C, L) or (C, L)."""
+
+
+class LPPool2d(_LPPool, rank=2):
+    """(Σ xᵖ)^(1/p) over each window of (N, C, H, W) or (C, H, W)."""
+
+
+class LPPool3d(_LPPool, rank=3):
+    """(Σ xᵖ)^(1/p) over each window of (N, C, D, H, W) or (C, D, H, W)."""
+
+
 class _Adaptive(Spatial):
-    """Windows that divide each axis in space into a number of parts, as equal as can be."""
+    """Windows that divide each spatial axis into parts of nearly equal size."""
 
     _op = ""
     _repr_fields = ("output_size",)

@@ -75,10 +75,10 @@ class SinusoidalEncoding(Module):
 
 
 class RotaryEmbedding(Module):
-    """Turns each pair of features of (..., length, dim) by position · base^(-2i / dim).
+    """Rotates each pair of features of (..., length, dim) by position · base^(-2i / dim).
 
-    Pairs are (i, i + dim / 2), or neighbours (2i, 2i + 1) if `interleaved`. Products of turned
-    queries and keys depend on how far apart they are and on nothing else of their positions.
+    Pairs are (i, i + dim / 2), or neighbours (2i, 2i + 1) if `interleaved`. Products of rotated
+    queries and keys depend only on the distance of their positions.
     """
 
     def __init__(self, dim: int, base: float = 10000.0, interleaved: bool = False):
@@ -86,7 +86,7 @@ class RotaryEmbedding(Module):
         self.dim, self.base, self.interleaved = dim, float(base), interleaved
 
     def forward(self, x: Tensor, offset: Any = 0) -> Tensor:
-        """`x` turned as for the positions offset, offset + 1, …"""
+        """`x` rotated for the positions offset, offset + 1, …"""
         if x.ndim < 2 or x.shape[-1] != self.dim:
             problem = f"the input is (..., length, {self.dim})"
             raise ShapeError("E3003", problem, op="RotaryEmbedding", x=x)

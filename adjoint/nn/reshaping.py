@@ -1,4 +1,4 @@
-"""Layers that only move elements: Flatten, Unflatten, Upsample and PixelShuffle."""
+"""Layers that only move or repeat elements: Flatten, Unflatten, Upsample, the shuffles."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from adjoint.errors import ArgumentError, ShapeError
 from adjoint.ir.dtype import dtypes, promote
-from adjoint.nn.checks import check_tensor
+from adjoint.nn.checks import check_positive, check_rank, check_tensor
 from adjoint.nn.module import Module
 from adjoint.tensor import Tensor
 
 
 class Flatten(Module):
-    """The axes from `start_dim` to `end_dim` as one."""
+    """Merges the axes from `start_dim` to `end_dim` into one."""
 
     _repr_fields = ("start_dim", "end_dim")
 
@@ -29,7 +29,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """The axis `dim` as several, of these sizes; one of them may be -1."""
+    """Splits the axis `dim` into axes of these sizes; one of them may be -1."""
 
     _repr_fields = ("dim", "unflattened_size")
 
@@ -48,9 +48,9 @@ class Unflatten(Module):
 
 
 class Upsample(Module):
-    """(N, C, *spatial) enlarged to a size or by a factor: nearest, linear, bilinear, trilinear.
+    """Resizes (N, C, *spatial) to a size or by a factor: nearest, linear, bilinear, trilinear.
 
-    A factor says how far elements lie apart, also where the size it makes is rounded down.
+    A factor is the distance of elements, even if the resulting size is rounded down.
     """
 
     def __init__(
@@ -99,6 +99,29 @@ class Upsample(Module):
         return f"{way}, mode={self.mode!r}"
 
 
+class _Upsampling2d(Upsample):
+    """(N, C, H, W) enlarged in one way."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_tensor(type(self).__name__, x)
+        check_rank(type(self).__name__, x, (4,), "(N, C, H, W)")
+        return super().forward(x)
+
+
+class UpsamplingNearest2d(_Upsampling2d):
+    """Resizes (N, C, H, W) to a size or by a factor; each element is the nearest one."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None):
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(_Upsampling2d):
+    """Resizes (N, C, H, W) to a size or by a factor: bilinear, with the corners aligned."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None):
+        super().__init__(size, scale_factor, "bilinear", align_corners=True)
+
+
 def _scaled(x: Tensor, sizes: Sequence[int], factors: Sequence[float], mode: str) -> Tensor:
     """The last axes resized, with elements as far apart as the factors say."""
     if 0 in sizes or 0 in x.shape[2:]:
@@ -145,3 +168,38 @@ class PixelShuffle(Module):
     def forward(self, x: Tensor) -> Tensor:
         check_tensor("PixelShuffle", x)
         return x.pixel_shuffle(self.upscale_factor)
+
+
+class PixelUnshuffle(Module):
+    """(*, C, H r, W r) as (*, C r², H, W): the inverse of `PixelShuffle`."""
+
+    _repr_fields = ("downscale_factor",)
+
+    def __init__(self, downscale_factor: int):
+        self.downscale_factor = downscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_tensor("PixelUnshuffle", x)
+        return x.pixel_unshuffle(self.downscale_factor)
+
+
+class ChannelShuffle(Module):
+    """The channels (axis 1) of the groups, interleaved: the first of each group, the second, …"""
+
+    _repr_fields = ("groups",)
+
+    def __init__(self, groups: int):
+        check_positive("ChannelShuffle", groups=groups)
+        self.groups = groups
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_tensor("ChannelShuffle", x)
+        if x.ndim < 3:
+            problem = f"takes (N, C, *) of rank 3 or more, got rank {x.ndim}"
+            raise ShapeError("E3002", problem, op="ChannelShuffle", x=x)
+        n, channels, *space = x.shape
+        if channels % self.groups:
+            problem = f"{channels} channels are no multiple of {self.groups} groups"
+            raise ShapeError("E3003", problem, op="ChannelShuffle", x=x)
+        parts = x.reshape(n, self.groups, channels // self.groups, *space)
+        return parts.transpose(1, 2).reshape(*x.shape)

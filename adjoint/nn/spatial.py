@@ -1,4 +1,4 @@
-"""What layers of images share: axes in space behind the channels, as many as their class says."""
+"""The base of layers of images: a number of spatial axes follows the channels."""
 
 from __future__ import annotations
 

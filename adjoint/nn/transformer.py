@@ -134,7 +134,7 @@ class TransformerEncoderLayer(_Layer):
         *,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """What becomes of (length, batch, d_model), or (batch, length, d_model)."""
+        """The result for (length, batch, d_model), or (batch, length, d_model)."""
 
         def attend(x: Tensor) -> Tensor:
             masks = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask}
@@ -184,7 +184,7 @@ class TransformerDecoderLayer(_Layer):
         *,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """What becomes of the target; a cache is of its self-attention."""
+        """The result for the target; a cache is that of its self-attention."""
 
         def attend(x: Tensor) -> Tensor:
             masks = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask}

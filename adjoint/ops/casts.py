@@ -176,7 +176,7 @@ def _identity(
 
 
 detach = _identity(
-    "detach", "The same values; no gradient passes.", Stop("detached by the user"), views=True
+    "detach", "The same values; stops gradients.", Stop("detached by the user"), views=True
 )
 contiguous = _identity(
     "contiguous",
@@ -186,7 +186,7 @@ contiguous = _identity(
 )
 contiguous_backward = _identity(
     "contiguous_backward",
-    "The same values; the gradient that passes gets a buffer of its own.",
+    "The same values; the gradient gets a buffer of its own.",
     Linear(lambda g, x: g.contiguous()),
 )
 
@@ -289,7 +289,7 @@ copy = define(
     samples=given((real(2, 3), "hidden"), (real(), "scale"), (real(0, 3), "none")),
 )
 def checkpoint_name(x: UOp, name: str) -> UOp:
-    """The same values under a name, by which a policy of `checkpoint` can keep them."""
+    """The same values with a name, by which a policy of `checkpoint` can save them."""
     return x
 
 

@@ -235,21 +235,21 @@ all_reduce: OpDef = _collective(
 )
 all_gather: OpDef = _collective(
     "all_gather",
-    "The parts of the members along axes of the mesh, side by side along `dim`.",
+    "The members' parts along axes of the mesh, concatenated along `dim`.",
     AlongArg,
     _longer,
     Linear(lambda g, x, axes, size, dim: reduce_scatter(g, axes, size, dim, "sum")),
 )
 reduce_scatter: OpDef = _collective(
     "reduce_scatter",
-    "The values of the members joined by `by`, of which each keeps its part along `dim`.",
+    "The members' values reduced by `by`; each member keeps its part along `dim`.",
     ReduceScatterArg,
     _shorter,
     Linear(lambda g, x, axes, size, dim, by: all_gather(g, axes, size, dim)),
 )
 all_to_all: OpDef = _collective(
     "all_to_all",
-    "Part s along `split` goes to member s; what comes in lies side by side along `joined`.",
+    "Part s along `split` goes to member s; received parts are concatenated along `joined`.",
     AllToAllArg,
     _turned,
     Linear(lambda g, x, axes, size, split, joined: all_to_all(g, axes, size, joined, split)),
@@ -277,7 +277,7 @@ def _index_reference(axes: Axes, size: int) -> Array:
 
 axis_index: OpDef = internal(
     "axis_index",
-    "The place of the member along axes of the mesh.",
+    "The index of the member along axes of the mesh.",
     "primitive",
     arg=AxisIndexArg,
     call=_axis_index,

@@ -443,7 +443,7 @@ def _lstsq_reference(x: Any, b: Any, rcond: float | None = None) -> Any:
     precision=full,
 )
 def lstsq(x: UOp, b: UOp, rcond: float | None = None) -> UOp:
-    """The y that makes `x @ y - b` smallest, and of several the shortest; b is as for solve."""
+    """The y that minimises `|x @ y - b|`, of several that of least norm; b is as for solve."""
     a, rhs = system("lstsq", x, b, square=False)
     wide = accumulator(a.dtype)
     return (a.cast(wide).pinv(rcond) @ rhs.cast(wide)).cast(a.dtype)

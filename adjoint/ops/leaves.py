@@ -148,7 +148,7 @@ def _unbound(name: str, **attrs: Any) -> Any:
 
 input_ = _leaf(
     "input",
-    "A named tensor that is not known yet: the parameter of a traced function.",
+    "A named parameter of a traced function; its value is not known yet.",
     arg=InputArg,
     call=_input,
     reference=_unbound,
@@ -187,7 +187,7 @@ def _spent_reference(name: str, **attrs: Any) -> Any:
 
 spent = _leaf(
     "spent",
-    "What is left of a traced value that was kept beyond its transform: using it is an error.",
+    "A traced value after its transform has ended: using it is an error.",
     arg=SpentArg,
     call=_spent,
     ad=NotDifferentiable("the transform that traced it has ended"),

@@ -86,8 +86,7 @@ def _adjugate_reference(x: Any) -> Array:
 
 adjugate = of_matrix(
     "adjugate",
-    "`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative asks for the "
-    "inverse.",
+    "`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative needs the inverse.",
     infer=_same,
     ad=Jvp(
         lambda t, y, x: (
@@ -244,7 +243,7 @@ def _substitute_transpose(
 solve_triangular = define(
     "solve_triangular",
     "The x with `a @ x = b` (or `x @ a = b` with left=False) for a triangular a, of which only "
-    "that triangle is read. A zero on its diagonal divides as any zero does.",
+    "that triangle is read. A zero on its diagonal is a division by zero.",
     arg=TriangleArg,
     call=_solve_triangular,
     infer=_solve_type,

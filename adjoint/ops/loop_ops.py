@@ -583,7 +583,7 @@ endif: OpDef = _kernel(
 )
 barrier: OpDef = _kernel(
     "barrier",
-    "All threads of a group wait here until these effects of all of them are seen by all.",
+    "The threads of a group wait until each of them sees these effects of all.",
     lambda *effects: UOp(barrier, effects),
     _effects_type("barrier"),
     kernel=BARRIER,

@@ -110,7 +110,7 @@ def _reshape_map(node: UOp, at: At, space: Space) -> tuple[Read]:
 
 reshape = define(
     "reshape",
-    "The same elements in row-major order under another shape; one size may be -1.",
+    "The same elements in row-major order with another shape; one size may be -1.",
     arg=ShapeArg,
     call=_reshape,
     infer=_reshape_type,
@@ -255,7 +255,7 @@ def _expand_axes(node: UOp) -> Letters:
 
 expand = define(
     "expand",
-    "Axes of size 1, and new leading axes, repeated.",
+    "Repeats axes of size 1, and adds leading axes.",
     arg=ShapeArg,
     call=_expand,
     infer=_expand_type,
@@ -489,7 +489,7 @@ def _pad_map(node: UOp, at: At, space: Space) -> tuple[Read]:
 
 pad_constant = define(
     "pad_constant",
-    "Elements around the tensor, and between its elements (`interior`), all equal to `value`.",
+    "Adds elements equal to `value` around the tensor, and between its elements (`interior`).",
     arg=PadArg,
     call=padded,
     infer=_pad_type,

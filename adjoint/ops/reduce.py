@@ -323,5 +323,9 @@ def _arg_reduction(name: str, doc: str, numpy: Any) -> OpDef:
     return record
 
 
-argmax = _arg_reduction("argmax", "Index of the first largest element; a NaN counts.", np.argmax)
-argmin = _arg_reduction("argmin", "Index of the first smallest element; a NaN counts.", np.argmin)
+argmax = _arg_reduction(
+    "argmax", "Index of the first largest element; NaN counts as the largest.", np.argmax
+)
+argmin = _arg_reduction(
+    "argmin", "Index of the first smallest element; NaN counts as the smallest.", np.argmin
+)

@@ -120,7 +120,7 @@ def _root_back(g: UOp, y: UOp, x: UOp, p: float) -> tuple[UOp]:
     kinds="f",
 )
 def smooth_root(x: UOp, p: float = 2.0) -> UOp:
-    """The p-th root with the derivative 0 at 0, where the true one is infinite and meets a zero."""
+    """The p-th root, with derivative 0 at 0, where the true derivative is infinite."""
     zero = x.eq(0)
     safe = zero.where(1, x)
     return zero.where(0, safe.sqrt() if p == 2 else safe ** (1 / p))

@@ -98,7 +98,7 @@ def _other_axes(rank: int, windowed: Shape) -> str:
 
 window = define(
     "window",
-    "Sliding windows: the axes count the windows, new last axes run inside one.",
+    "Sliding windows: the axes index the windows, new last axes the elements inside one.",
     arg=WindowArg,
     call=_window,
     infer=_window_type,
@@ -182,7 +182,7 @@ def _fold_map(node: UOp, at: At, loops: At) -> tuple[Read]:
 
 fold = define(
     "fold",
-    "The adjoint of WINDOW: windows added back where they came from.",
+    "The adjoint of WINDOW: adds the windows up at their positions.",
     arg=FoldArg,
     call=_fold,
     infer=_fold_type,

@@ -427,7 +427,7 @@ def addmm(x: Operand, a: Operand, b: Operand, beta: float = 1, alpha: float = 1)
 
 
 def adjugate(x: Operand) -> Tensor:
-    """`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative asks for the
+    """`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative needs the
     inverse."""
     return lift.one("adjugate", x)
 
@@ -519,17 +519,17 @@ def assign(x: Tensor, value: Operand) -> Tensor:
 
 
 def atleast_1d(x: Operand) -> Tensor:
-    """A scalar as a vector of one element; all else as it is."""
+    """A scalar becomes a vector of one element; other tensors stay as they are."""
     return lift.view("atleast_1d", x)
 
 
 def atleast_2d(x: Operand) -> Tensor:
-    """A scalar or a vector as a matrix of one row; all else as it is."""
+    """A scalar or a vector becomes a matrix of one row; other tensors stay as they are."""
     return lift.view("atleast_2d", x)
 
 
 def atleast_3d(x: Operand) -> Tensor:
-    """A vector as (1, n, 1), a matrix as (m, n, 1); all else as it is."""
+    """A vector becomes (1, n, 1), a matrix (m, n, 1); other tensors stay as they are."""
     return lift.view("atleast_3d", x)
 
 
@@ -648,7 +648,7 @@ def bmm(x: Operand, other: Operand) -> Tensor:
 
 
 def bucketize(x: Operand, boundaries: Operand, right: bool = False) -> Tensor:
-    """The number of the interval between boundaries that each element lies in.
+    """The index of the interval between boundaries that contains each element.
 
     Intervals include their upper boundary, or with `right` their lower one.
 
@@ -703,7 +703,7 @@ def celu(x: Operand, alpha: float = 1.0) -> Tensor:
 
 
 def checkpoint_name(x: Operand, name: str) -> Tensor:
-    """The same values under a name, by which a policy of `checkpoint` can keep them.
+    """The same values with a name, by which a policy of `checkpoint` can save them.
 
     checkpoint_name(f32[2, 3], "hidden") → f32[2, 3]
     checkpoint_name(f32[], "scale") → f32[]
@@ -736,7 +736,7 @@ def clamp(
     max_: Operand | None = None,
     **names: Unpack[ByMinMax],
 ) -> Tensor:
-    """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
+    """x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to x.
 
     clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
     clamp(f32[2, 3], None, 0.51) → f32[2, 3]
@@ -781,7 +781,7 @@ def contiguous(x: Operand) -> Tensor:
 
 
 def contiguous_backward(x: Operand) -> Tensor:
-    """The same values; the gradient that passes gets a buffer of its own."""
+    """The same values; the gradient gets a buffer of its own."""
     return lift.one("contiguous_backward", x)
 
 
@@ -977,7 +977,7 @@ def det(x: Operand) -> Tensor:
 
 
 def detach(x: Operand) -> Tensor:
-    """The same values; no gradient passes."""
+    """The same values; stops gradients."""
     return lift.view("detach", x)
 
 
@@ -1056,7 +1056,7 @@ def dot(x: Operand, w: Operand, dtype: DTypeLike | None = None) -> Tensor:
 
 
 def dsplit(x: Operand, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal parts, or parts cut at the places listed, along axis 2.
+    """Equal parts, or parts split at listed indices, along axis 2.
 
     dsplit(f32[2, 1, 6], 3) → f32[2, 1, 2], f32[2, 1, 2], f32[2, 1, 2]
     dsplit(f32[2, 2, 5], [1, 3]) → f32[2, 2, 1], f32[2, 2, 2], f32[2, 2, 2]
@@ -1111,7 +1111,7 @@ def elu(x: Operand, alpha: float = 1.0) -> Tensor:
 
 
 def embedding(weight: Operand, idx: Operand, padding_idx: int | None = None) -> Tensor:
-    """The rows of `weight` that `idx` names; the row `padding_idx` gets no gradient.
+    """The rows of `weight` at the indices `idx`; the row `padding_idx` gets no gradient.
 
     embedding(f32[5, 3], i32[2, 4]) → f32[2, 4, 3]
     embedding(f32[5, 3], i32[]) → f32[3]
@@ -1140,7 +1140,7 @@ def exp2(x: Operand) -> Tensor:
 
 
 def expand(x: Operand, *sizes: Extents, **names: Unpack[ByShape]) -> Tensor:
-    """Axes of size 1, and new leading axes, repeated.
+    """Repeats axes of size 1, and adds leading axes.
 
     expand(f32[2, 1], (2, 3)) → f32[2, 3]
     expand(f32[3], (2, 3)) → f32[2, 3]
@@ -1220,7 +1220,7 @@ def fix(x: Operand) -> Tensor:
 
 
 def flatten(x: Operand, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The axes from `start_dim` to `end_dim`, both included, as one; a scalar becomes a vector.
+    """Merges the axes from `start_dim` to `end_dim`, inclusive; a scalar becomes a vector.
 
     flatten(f32[2, 3, 2]) → f32[12]
     flatten(f32[2, 3, 2], 1) → f32[2, 6]
@@ -1249,12 +1249,12 @@ def floordiv(x: Operand, other: Operand) -> Tensor:
 
 
 def fmax(x: Operand, other: Operand) -> Tensor:
-    """The larger of two elements; the other where one is NaN, and it has the gradient."""
+    """The larger of two elements; where one is NaN the other, which gets the gradient."""
     return lift.two("fmax", x, other)
 
 
 def fmin(x: Operand, other: Operand) -> Tensor:
-    """The smaller of two elements; the other where one is NaN, and it has the gradient."""
+    """The smaller of two elements; where one is NaN the other, which gets the gradient."""
     return lift.two("fmin", x, other)
 
 
@@ -1272,7 +1272,7 @@ def fold(
     dilation: Sizes = 1,
     **names: Unpack[ByDimDimsAxes],
 ) -> Tensor:
-    """The adjoint of WINDOW: windows added back where they came from.
+    """The adjoint of WINDOW: adds the windows up at their positions.
 
     axis: the axis, counted from the end if it is negative
     stride: the distance between neighbouring windows, for all axes or for each
@@ -1441,7 +1441,7 @@ def histc(x: Operand, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 
 def hsplit(x: Operand, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal parts, or parts cut at the places listed, along axis 1 (of a vector, along axis 0).
+    """Equal parts, or parts split at listed indices, along axis 1 (of a vector, along axis 0).
 
     hsplit(f32[2, 6], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
     hsplit(f32[6], 2) → f32[3], f32[3]
@@ -1592,7 +1592,7 @@ def index_copy(
     source: Operand,
     **names: Unpack[ByAxis],
 ) -> Tensor:
-    """The slices along `dim` that `index` names, replaced; of equal indices the last stays.
+    """The slices along `dim` that `index` names, replaced; of equal indices the last write wins.
 
     index_copy(f32[4, 3], 0, i32[3], f32[3, 3]) → f32[4, 3]
     index_copy(f32[2, 3, 2], 1, i32[2], f32[2, 2, 2]) → f32[2, 3, 2]
@@ -1616,7 +1616,7 @@ def index_fill(
 
 
 def index_select(x: Operand, dim: int, index: Operand, **names: Unpack[ByAxis]) -> Tensor:
-    """The slices along `dim` that a vector of indices names.
+    """The slices along `dim` at a vector of indices.
 
     index_select(f32[4, 3], 0, i32[3]) → f32[3, 3]
     index_select(f32[2, 3, 2], 1, i32[2]) → f32[2, 2, 2]
@@ -1930,7 +1930,7 @@ def lshift(x: Operand, other: Operand) -> Tensor:
 
 
 def lstsq(x: Operand, b: Operand, rcond: float | None = None) -> Tensor:
-    """The y that makes `x @ y - b` smallest, and of several the shortest; b is as for solve.
+    """The y that minimises `|x @ y - b|`, of several that of least norm; b is as for solve.
 
     lstsq(f32[4, 2], f32[4]) → f32[2]
     lstsq(f32[4, 2], f32[4, 3]) → f32[2, 3]
@@ -2121,7 +2121,7 @@ def mode(
 
 
 def movedim(x: Operand, source: Axes, destination: Axes) -> Tensor:
-    """Axes moved to other places; the others keep their order.
+    """Axes moved to other positions; the others keep their order.
 
     movedim(f32[2, 3, 4], 0, -1) → f32[3, 4, 2]
     movedim(f32[2, 3, 4], (0, 1), (-1, 0)) → f32[3, 4, 2]
@@ -2350,7 +2350,7 @@ def pad_constant(
     interior: Sequence[int] | None = None,
     value: Operand = 0,
 ) -> Tensor:
-    """Elements around the tensor, and between its elements (`interior`), all equal to `value`.
+    """Adds elements equal to `value` around the tensor, and between its elements (`interior`).
 
     pad_constant(f32[2, 3], (1, 0), (0, 2)) → f32[3, 5]
     pad_constant(f32[3], (1,), (1,), (2,), 1) → f32[9]
@@ -2392,7 +2392,7 @@ def partition(
     **names: Unpack[ByAxis],
 ) -> Tensor:
     """The values along `dim` with the kth (or several) in its place of the order: none larger comes
-    before it, none smaller behind. All of them are in order.
+    before it, none smaller behind. Here all values are sorted.
 
     partition(f32[2, 5], 2) → f32[2, 5]
     partition(f32[2, 5], -1, 0) → f32[2, 5]
@@ -2717,7 +2717,7 @@ def rot90(
     dims: Sequence[int] = (0, 1),
     **names: Unpack[ByAxesOfRot90],
 ) -> Tensor:
-    """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+    """Rotated by k · 90 degrees in the plane of two axes, from the first towards the second.
 
     rot90(f32[2, 3]) → f32[3, 2]
     rot90(f32[2, 3], 2) → f32[2, 3]
@@ -2896,7 +2896,7 @@ def smooth_l1_loss(
 
 
 def smooth_root(x: Operand, p: float = 2.0) -> Tensor:
-    """The p-th root with the derivative 0 at 0, where the true one is infinite and meets a zero.
+    """The p-th root, with derivative 0 at 0, where the true derivative is infinite.
 
     smooth_root(f32[2, 3]) → f32[2, 3]
     smooth_root(f32[]) → f32[]
@@ -2977,7 +2977,7 @@ def solve_triangular(
     x: Operand, b: Operand, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
     """The x with `a @ x = b` (or `x @ a = b` with left=False) for a triangular a, of which only
-    that triangle is read. A zero on its diagonal divides as any zero does.
+    that triangle is read. A zero on its diagonal is a division by zero.
 
     solve_triangular(f32[3, 3], f32[3, 2], True) → f32[3, 2]
     solve_triangular(f32[3, 3], f32[3, 2], False) → f32[3, 2]
@@ -3118,7 +3118,7 @@ def tensor_split(
     dim: int = 0,
     **names: Unpack[ByAxis],
 ) -> tuple[Tensor, ...]:
-    """A number of parts whose sizes differ by one at most, or parts cut at the places listed.
+    """A number of parts whose sizes differ by at most one, or parts split at the listed indices.
 
     dim: the axis, counted from the end if it is negative
 
@@ -3192,7 +3192,7 @@ def trapezoid(
     dim: int = -1,
     **names: Unpack[ByAxis],
 ) -> Tensor:
-    """The integral of y along `dim` by trapezoids, at the places x or at steps of dx.
+    """The integral of y along `dim` by the trapezoidal rule, at the points x or at steps of dx.
 
     trapezoid(f32[2, 5]) → f32[2]
     trapezoid(f32[2, 5], None, 0.5) → f32[2]
@@ -3265,7 +3265,7 @@ def unique_identity(x: Operand) -> Tensor:
 
 
 def unsqueeze(x: Operand, dim: int, **names: Unpack[ByAxis]) -> Tensor:
-    """With a new axis of size 1 at `dim`.
+    """Adds an axis of size 1 at `dim`.
 
     unsqueeze(f32[2, 3], 0) → f32[1, 2, 3]
     unsqueeze(f32[2, 3], -1) → f32[2, 3, 1]
@@ -3316,7 +3316,7 @@ def vector_norm(
 
 
 def view(x: Operand, *sizes: Extents, **names: Unpack[ByShape]) -> Tensor:
-    """The same elements in row-major order under another shape; one size may be -1.
+    """The same elements in row-major order with another shape; one size may be -1.
 
     reshape(f32[2, 3], (3, 2)) → f32[3, 2]
     reshape(f32[2, 3], (-1,)) → f32[6]
@@ -3330,7 +3330,7 @@ def view_as(x: Operand, other: Operand) -> Tensor:
 
 
 def vsplit(x: Operand, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal parts, or parts cut at the places listed, along axis 0 of a matrix or more.
+    """Equal parts, or parts split at listed indices, along axis 0 of a matrix or more.
 
     vsplit(f32[6, 2], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
     vsplit(f32[5, 2, 2], [1, 3]) → f32[1, 2, 2], f32[2, 2, 2], f32[2, 2, 2]
@@ -3351,7 +3351,7 @@ def window(
     dilation: Sizes = 1,
     **names: Unpack[ByDimDimsAxes],
 ) -> Tensor:
-    """Sliding windows: the axes count the windows, new last axes run inside one.
+    """Sliding windows: the axes index the windows, new last axes the elements inside one.
 
     axis: the axis, counted from the end if it is negative
     stride: the distance between neighbouring windows, for all axes or for each

@@ -406,7 +406,7 @@ class Methods(Conversions):
         return lift.op("addmm", self, a, b, beta, alpha)
 
     def adjugate(self) -> Tensor:
-        """`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative asks for the
+        """`det(x) * inv(x)`, which exists for a singular matrix too. Its derivative needs the
         inverse."""
         return lift.one("adjugate", self)
 
@@ -496,7 +496,7 @@ class Methods(Conversions):
         keepdim: bool = False,
         **names: Unpack[ByDimDimsAxesKeepdims],
     ) -> Tensor:
-        """Index of the first largest element; a NaN counts.
+        """Index of the first largest element; NaN counts as the largest.
 
         axis: the axis or axes, counted from the end if negative; None means all
         keepdim: whether the reduced axes stay, with size 1
@@ -512,7 +512,7 @@ class Methods(Conversions):
         keepdim: bool = False,
         **names: Unpack[ByDimDimsAxesKeepdims],
     ) -> Tensor:
-        """Index of the first smallest element; a NaN counts.
+        """Index of the first smallest element; NaN counts as the smallest.
 
         axis: the axis or axes, counted from the end if negative; None means all
         keepdim: whether the reduced axes stay, with size 1
@@ -568,15 +568,15 @@ class Methods(Conversions):
         return lift.one("atanh", self)
 
     def atleast_1d(self) -> Tensor:
-        """A scalar as a vector of one element; all else as it is."""
+        """A scalar becomes a vector of one element; other tensors stay as they are."""
         return lift.view("atleast_1d", self)
 
     def atleast_2d(self) -> Tensor:
-        """A scalar or a vector as a matrix of one row; all else as it is."""
+        """A scalar or a vector becomes a matrix of one row; other tensors stay as they are."""
         return lift.view("atleast_2d", self)
 
     def atleast_3d(self) -> Tensor:
-        """A vector as (1, n, 1), a matrix as (m, n, 1); all else as it is."""
+        """A vector becomes (1, n, 1), a matrix (m, n, 1); other tensors stay as they are."""
         return lift.view("atleast_3d", self)
 
     def attention(
@@ -698,7 +698,7 @@ class Methods(Conversions):
         return lift.two("bmm", self, other)
 
     def broadcast_to(self, *sizes: Extents, **names: Unpack[ByShape]) -> Tensor:
-        """Axes of size 1, and new leading axes, repeated.
+        """Repeats axes of size 1, and adds leading axes.
 
         expand(f32[2, 1], (2, 3)) → f32[2, 3]
         expand(f32[3], (2, 3)) → f32[2, 3]
@@ -706,7 +706,7 @@ class Methods(Conversions):
         return lift.view("expand", self, *sizes, **names)
 
     def bucketize(self, boundaries: Operand, right: bool = False) -> Tensor:
-        """The number of the interval between boundaries that each element lies in.
+        """The index of the interval between boundaries that contains each element.
 
         Intervals include their upper boundary, or with `right` their lower one.
 
@@ -755,7 +755,7 @@ class Methods(Conversions):
         return lift.op("celu", self, alpha)
 
     def checkpoint_name(self, name: str) -> Tensor:
-        """The same values under a name, by which a policy of `checkpoint` can keep them.
+        """The same values with a name, by which a policy of `checkpoint` can save them.
 
         checkpoint_name(f32[2, 3], "hidden") → f32[2, 3]
         checkpoint_name(f32[], "scale") → f32[]
@@ -785,7 +785,7 @@ class Methods(Conversions):
         max_: Operand | None = None,
         **names: Unpack[ByMinMax],
     ) -> Tensor:
-        """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
+        """x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
@@ -798,7 +798,7 @@ class Methods(Conversions):
         max_: Operand | None = None,
         **names: Unpack[ByMinMax],
     ) -> Tensor:
-        """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
+        """x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
@@ -838,7 +838,7 @@ class Methods(Conversions):
         return lift.one("contiguous", self)
 
     def contiguous_backward(self) -> Tensor:
-        """The same values; the gradient that passes gets a buffer of its own."""
+        """The same values; the gradient gets a buffer of its own."""
         return lift.one("contiguous_backward", self)
 
     def contract(self, b: Operand, spec: str) -> Tensor:
@@ -943,7 +943,7 @@ class Methods(Conversions):
         keepdim: bool = False,
         **names: Unpack[ByDimDimsAxesKeepdims],
     ) -> Tensor:
-        """How many elements over axes are not zero; a NaN counts.
+        """The number of nonzero elements over axes; NaN is nonzero.
 
         axis: the axis or axes, counted from the end if negative; None means all
         keepdim: whether the reduced axes stay, with size 1
@@ -1049,7 +1049,7 @@ class Methods(Conversions):
         return lift.one("det", self)
 
     def detach(self) -> Tensor:
-        """The same values; no gradient passes."""
+        """The same values; stops gradients."""
         return lift.view("detach", self)
 
     def dft(
@@ -1135,7 +1135,7 @@ class Methods(Conversions):
         return lift.op("dot", self, w, dtype)
 
     def dsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Equal parts, or parts cut at the places listed, along axis 2.
+        """Equal parts, or parts split at listed indices, along axis 2.
 
         dsplit(f32[2, 1, 6], 3) → f32[2, 1, 2], f32[2, 1, 2], f32[2, 1, 2]
         dsplit(f32[2, 2, 5], [1, 3]) → f32[2, 2, 1], f32[2, 2, 2], f32[2, 2, 2]
@@ -1173,7 +1173,7 @@ class Methods(Conversions):
         return lift.op("elu", self, alpha)
 
     def embedding(self, idx: Operand, padding_idx: int | None = None) -> Tensor:
-        """The rows of `weight` that `idx` names; the row `padding_idx` gets no gradient.
+        """The rows of `weight` at the indices `idx`; the row `padding_idx` gets no gradient.
 
         embedding(f32[5, 3], i32[2, 4]) → f32[2, 4, 3]
         embedding(f32[5, 3], i32[]) → f32[3]
@@ -1201,7 +1201,7 @@ class Methods(Conversions):
         return lift.one("exp2", self)
 
     def expand(self, *sizes: Extents, **names: Unpack[ByShape]) -> Tensor:
-        """Axes of size 1, and new leading axes, repeated.
+        """Repeats axes of size 1, and adds leading axes.
 
         expand(f32[2, 1], (2, 3)) → f32[2, 3]
         expand(f32[3], (2, 3)) → f32[2, 3]
@@ -1295,7 +1295,7 @@ class Methods(Conversions):
         return lift.one("trunc", self)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-        """The axes from `start_dim` to `end_dim`, both included, as one; a scalar becomes a vector.
+        """Merges the axes from `start_dim` to `end_dim`, inclusive; a scalar becomes a vector.
 
         flatten(f32[2, 3, 2]) → f32[12]
         flatten(f32[2, 3, 2], 1) → f32[2, 6]
@@ -1331,11 +1331,11 @@ class Methods(Conversions):
         return lift.two("floordiv", self, other)
 
     def fmax(self, other: Operand) -> Tensor:
-        """The larger of two elements; the other where one is NaN, and it has the gradient."""
+        """The larger of two elements; where one is NaN the other, which gets the gradient."""
         return lift.two("fmax", self, other)
 
     def fmin(self, other: Operand) -> Tensor:
-        """The smaller of two elements; the other where one is NaN, and it has the gradient."""
+        """The smaller of two elements; where one is NaN the other, which gets the gradient."""
         return lift.two("fmin", self, other)
 
     def fmod(self, other: Operand) -> Tensor:
@@ -1351,7 +1351,7 @@ class Methods(Conversions):
         dilation: Sizes = 1,
         **names: Unpack[ByDimDimsAxes],
     ) -> Tensor:
-        """The adjoint of WINDOW: windows added back where they came from.
+        """The adjoint of WINDOW: adds the windows up at their positions.
 
         axis: the axis, counted from the end if it is negative
         stride: the distance between neighbouring windows, for all axes or for each
@@ -1504,7 +1504,7 @@ class Methods(Conversions):
         return lift.op("histc", self, bins, min, max)
 
     def hsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Equal parts, or parts cut at the places listed, along axis 1 (of a vector, along axis 0).
+        """Equal parts, or parts split at listed indices, along axis 1 (of a vector, along axis 0).
 
         hsplit(f32[2, 6], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
         hsplit(f32[6], 2) → f32[3], f32[3]
@@ -1652,7 +1652,8 @@ class Methods(Conversions):
         source: Operand,
         **names: Unpack[ByAxis],
     ) -> Tensor:
-        """The slices along `dim` that `index` names, replaced; of equal indices the last stays.
+        """The slices along `dim` that `index` names, replaced; of equal indices the last write
+        wins.
 
         index_copy(f32[4, 3], 0, i32[3], f32[3, 3]) → f32[4, 3]
         index_copy(f32[2, 3, 2], 1, i32[2], f32[2, 2, 2]) → f32[2, 3, 2]
@@ -1674,7 +1675,7 @@ class Methods(Conversions):
         return lift.op("index_fill", self, dim, index, value, **names)
 
     def index_select(self, dim: int, index: Operand, **names: Unpack[ByAxis]) -> Tensor:
-        """The slices along `dim` that a vector of indices names.
+        """The slices along `dim` at a vector of indices.
 
         index_select(f32[4, 3], 0, i32[3]) → f32[3, 3]
         index_select(f32[2, 3, 2], 1, i32[2]) → f32[2, 2, 2]
@@ -2001,7 +2002,7 @@ class Methods(Conversions):
         return lift.two("lshift", self, other)
 
     def lstsq(self, b: Operand, rcond: float | None = None) -> Tensor:
-        """The y that makes `x @ y - b` smallest, and of several the shortest; b is as for solve.
+        """The y that minimises `|x @ y - b|`, of several that of least norm; b is as for solve.
 
         lstsq(f32[4, 2], f32[4]) → f32[2]
         lstsq(f32[4, 2], f32[4, 3]) → f32[2, 3]
@@ -2269,7 +2270,7 @@ class Methods(Conversions):
         return lift.op("mode", self, dim, keepdim, **names)
 
     def movedim(self, source: Axes, destination: Axes) -> Tensor:
-        """Axes moved to other places; the others keep their order.
+        """Axes moved to other positions; the others keep their order.
 
         movedim(f32[2, 3, 4], 0, -1) → f32[3, 4, 2]
         movedim(f32[2, 3, 4], (0, 1), (-1, 0)) → f32[3, 4, 2]
@@ -2444,7 +2445,7 @@ class Methods(Conversions):
         interior: Sequence[int] | None = None,
         value: Operand = 0,
     ) -> Tensor:
-        """Elements around the tensor, and between its elements (`interior`), all equal to `value`.
+        """Adds elements equal to `value` around the tensor, and between its elements (`interior`).
 
         pad_constant(f32[2, 3], (1, 0), (0, 2)) → f32[3, 5]
         pad_constant(f32[3], (1,), (1,), (2,), 1) → f32[9]
@@ -2478,7 +2479,7 @@ class Methods(Conversions):
 
     def partition(self, kth: int | Sequence[int], dim: int = -1, **names: Unpack[ByAxis]) -> Tensor:
         """The values along `dim` with the kth (or several) in its place of the order: none larger
-        comes before it, none smaller behind. All of them are in order.
+        comes before it, none smaller behind. Here all values are sorted.
 
         partition(f32[2, 5], 2) → f32[2, 5]
         partition(f32[2, 5], -1, 0) → f32[2, 5]
@@ -2701,7 +2702,7 @@ class Methods(Conversions):
         return lift.one("relu6", self)
 
     def repeat(self, *counts: Sizes, **names: Unpack[ByRepeats]) -> Tensor:
-        """The tensor repeated so often along each axis; more counts than axes add axes in front.
+        """Repeats the tensor along each axis; more counts than axes add leading axes.
 
         repeat(f32[2, 3], 2, 1) → f32[4, 3]
         repeat(f32[3], (4, 2)) → f32[4, 6]
@@ -2709,7 +2710,7 @@ class Methods(Conversions):
         return lift.op("repeat", self, *counts, **names)
 
     def reshape(self, *sizes: Extents, **names: Unpack[ByShape]) -> Tensor:
-        """The same elements in row-major order under another shape; one size may be -1.
+        """The same elements in row-major order with another shape; one size may be -1.
 
         reshape(f32[2, 3], (3, 2)) → f32[3, 2]
         reshape(f32[2, 3], (-1,)) → f32[6]
@@ -2799,7 +2800,7 @@ class Methods(Conversions):
         return lift.op("rmsnorm", self, axis, eps, **names)
 
     def roll(self, shifts: Sizes, dims: Axis = None, **names: Unpack[ByDimAxisAxes]) -> Tensor:
-        """Elements moved along axes, those that leave coming back in at the other end.
+        """Shifts elements along axes; elements that leave at one end come in at the other.
 
         Without `dims` the flattened tensor is rolled.
 
@@ -2814,7 +2815,7 @@ class Methods(Conversions):
         dims: Sequence[int] = (0, 1),
         **names: Unpack[ByAxesOfRot90],
     ) -> Tensor:
-        """Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+        """Rotated by k · 90 degrees in the plane of two axes, from the first towards the second.
 
         rot90(f32[2, 3]) → f32[3, 2]
         rot90(f32[2, 3], 2) → f32[2, 3]
@@ -2913,7 +2914,7 @@ class Methods(Conversions):
         return lift.op("scatter_reduce", self, dim, index, src, reduce, include_self, **names)
 
     def searchsorted(self, values: Operand, right: bool = False) -> Tensor:
-        """Where each value would go to keep the last axis in order: before its equals, or after.
+        """The index at which each value keeps the last axis sorted: before its equals, or after.
 
         A vector serves all values; a sequence of higher rank has the leading axes of the values.
         NaN counts as the largest.
@@ -3000,8 +3001,7 @@ class Methods(Conversions):
         return lift.op("smooth_l1_loss", self, target, reduction, beta)
 
     def smooth_root(self, p: float = 2.0) -> Tensor:
-        """The p-th root with the derivative 0 at 0, where the true one is infinite and meets a
-        zero.
+        """The p-th root, with derivative 0 at 0, where the true derivative is infinite.
 
         smooth_root(f32[2, 3]) → f32[2, 3]
         smooth_root(f32[]) → f32[]
@@ -3074,7 +3074,7 @@ class Methods(Conversions):
         self, b: Operand, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Tensor:
         """The x with `a @ x = b` (or `x @ a = b` with left=False) for a triangular a, of which only
-        that triangle is read. A zero on its diagonal divides as any zero does.
+        that triangle is read. A zero on its diagonal is a division by zero.
 
         solve_triangular(f32[3, 3], f32[3, 2], True) → f32[3, 2]
         solve_triangular(f32[3, 3], f32[3, 2], False) → f32[3, 2]
@@ -3290,7 +3290,8 @@ class Methods(Conversions):
         dim: int = 0,
         **names: Unpack[ByAxis],
     ) -> tuple[Tensor, ...]:
-        """A number of parts whose sizes differ by one at most, or parts cut at the places listed.
+        """A number of parts whose sizes differ by at most one, or parts split at the listed
+        indices.
 
         dim: the axis, counted from the end if it is negative
 
@@ -3379,7 +3380,7 @@ class Methods(Conversions):
         dim: int = -1,
         **names: Unpack[ByAxis],
     ) -> Tensor:
-        """The integral of y along `dim` by trapezoids, at the places x or at steps of dx.
+        """The integral of y along `dim` by the trapezoidal rule, at the points x or at steps of dx.
 
         trapezoid(f32[2, 5]) → f32[2]
         trapezoid(f32[2, 5], None, 0.5) → f32[2]
@@ -3467,7 +3468,7 @@ class Methods(Conversions):
         return lift.one("unique_identity", self)
 
     def unsqueeze(self, dim: int, **names: Unpack[ByAxis]) -> Tensor:
-        """With a new axis of size 1 at `dim`.
+        """Adds an axis of size 1 at `dim`.
 
         unsqueeze(f32[2, 3], 0) → f32[1, 2, 3]
         unsqueeze(f32[2, 3], -1) → f32[2, 3, 1]
@@ -3543,7 +3544,7 @@ class Methods(Conversions):
         return lift.op("vector_norm", self, ord, axis, keepdim, **names)
 
     def view(self, *sizes: Extents, **names: Unpack[ByShape]) -> Tensor:
-        """The same elements in row-major order under another shape; one size may be -1.
+        """The same elements in row-major order with another shape; one size may be -1.
 
         reshape(f32[2, 3], (3, 2)) → f32[3, 2]
         reshape(f32[2, 3], (-1,)) → f32[6]
@@ -3555,7 +3556,7 @@ class Methods(Conversions):
         return lift.view("reshape_as", self, other)
 
     def vsplit(self, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-        """Equal parts, or parts cut at the places listed, along axis 0 of a matrix or more.
+        """Equal parts, or parts split at listed indices, along axis 0 of a matrix or more.
 
         vsplit(f32[6, 2], 3) → f32[2, 2], f32[2, 2], f32[2, 2]
         vsplit(f32[5, 2, 2], [1, 3]) → f32[1, 2, 2], f32[2, 2, 2], f32[2, 2, 2]
@@ -3578,7 +3579,7 @@ class Methods(Conversions):
         dilation: Sizes = 1,
         **names: Unpack[ByDimDimsAxes],
     ) -> Tensor:
-        """Sliding windows: the axes count the windows, new last axes run inside one.
+        """Sliding windows: the axes index the windows, new last axes the elements inside one.
 
         axis: the axis, counted from the end if it is negative
         stride: the distance between neighbouring windows, for all axes or for each

@@ -140,7 +140,7 @@ class Twins(Methods, InPlace, Aliases, Protocols):
 
     def adjugate_(self) -> Self:
         """In place: `det(x) * inv(x)`, which exists for a singular matrix too. Its derivative
-        asks for the inverse."""
+        needs the inverse."""
         with writing:
             return self._update(self.adjugate(), "adjugate_")
 
@@ -224,7 +224,7 @@ class Twins(Methods, InPlace, Aliases, Protocols):
             return self._update(self.celu(alpha), "celu_")
 
     def checkpoint_name_(self, name: str) -> Self:
-        """In place: The same values under a name, by which a policy of `checkpoint` can keep them.
+        """In place: The same values with a name, by which a policy of `checkpoint` can save them.
 
         checkpoint_name(f32[2, 3], "hidden") → f32[2, 3]
         checkpoint_name(f32[], "scale") → f32[]
@@ -248,7 +248,8 @@ class Twins(Methods, InPlace, Aliases, Protocols):
         max_: Operand | None = None,
         **names: Unpack[ByMinMax],
     ) -> Self:
-        """In place: x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
+        """In place: x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to
+        x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
@@ -262,7 +263,8 @@ class Twins(Methods, InPlace, Aliases, Protocols):
         max_: Operand | None = None,
         **names: Unpack[ByMinMax],
     ) -> Self:
-        """In place: x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x.
+        """In place: x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to
+        x.
 
         clamp(f32[2, 3], -1.03, 1.02) → f32[2, 3]
         clamp(f32[2, 3], None, 0.51) → f32[2, 3]
@@ -464,13 +466,13 @@ class Twins(Methods, InPlace, Aliases, Protocols):
             return self._update(self.floordiv(other), "floordiv_")
 
     def fmax_(self, other: Operand) -> Self:
-        """In place: The larger of two elements; the other where one is NaN, and it has the
+        """In place: The larger of two elements; where one is NaN the other, which gets the
         gradient."""
         with writing:
             return self._update(self.fmax(other), "fmax_")
 
     def fmin_(self, other: Operand) -> Self:
-        """In place: The smaller of two elements; the other where one is NaN, and it has the
+        """In place: The smaller of two elements; where one is NaN the other, which gets the
         gradient."""
         with writing:
             return self._update(self.fmin(other), "fmin_")
@@ -622,7 +624,7 @@ class Twins(Methods, InPlace, Aliases, Protocols):
         **names: Unpack[ByAxis],
     ) -> Self:
         """In place: The slices along `dim` that `index` names, replaced; of equal indices the last
-        stays.
+        write wins.
 
         index_copy(f32[4, 3], 0, i32[3], f32[3, 3]) → f32[4, 3]
         index_copy(f32[2, 3, 2], 1, i32[2], f32[2, 2, 2]) → f32[2, 3, 2]
@@ -937,7 +939,7 @@ class Twins(Methods, InPlace, Aliases, Protocols):
 
     def partition_(self, kth: int | Sequence[int], dim: int = -1, **names: Unpack[ByAxis]) -> Self:
         """In place: The values along `dim` with the kth (or several) in its place of the order:
-        none larger comes before it, none smaller behind. All of them are in order.
+        none larger comes before it, none smaller behind. Here all values are sorted.
 
         partition(f32[2, 5], 2) → f32[2, 5]
         partition(f32[2, 5], -1, 0) → f32[2, 5]
@@ -1021,7 +1023,8 @@ class Twins(Methods, InPlace, Aliases, Protocols):
             return self._update(self.rmsnorm(axis, eps, **names), "rmsnorm_")
 
     def roll_(self, shifts: Sizes, dims: Axis = None, **names: Unpack[ByDimAxisAxes]) -> Self:
-        """In place: Elements moved along axes, those that leave coming back in at the other end.
+        """In place: Shifts elements along axes; elements that leave at one end come in at the
+        other.
 
         Without `dims` the flattened tensor is rolled.
 
@@ -1186,8 +1189,7 @@ class Twins(Methods, InPlace, Aliases, Protocols):
             return self._update(self.sinh(), "sinh_")
 
     def smooth_root_(self, p: float = 2.0) -> Self:
-        """In place: The p-th root with the derivative 0 at 0, where the true one is infinite and
-        meets a zero.
+        """In place: The p-th root, with derivative 0 at 0, where the true derivative is infinite.
 
         smooth_root(f32[2, 3]) → f32[2, 3]
         smooth_root(f32[]) → f32[]

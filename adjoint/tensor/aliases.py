@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from adjoint.errors import ArgumentError, DTypeError
 from adjoint.ir.dtype import DType, as_dtype, is_dtype
 from adjoint.ir.spelling import spelled
+from adjoint.ops.movement import checked_axis
 from adjoint.runtime.device import Device as Devices
 from adjoint.tensor.lift import lift
 
 if TYPE_CHECKING:
-    from adjoint.tensor._methods import ByDimDimsAxesKeepdims
+    from adjoint.tensor._methods import ByAxis, ByDimDimsAxesKeepdims
     from adjoint.tensor.tensor import Tensor
-    from adjoint.tensor.types import Axis, Device, DeviceLike, DTypeLike
+    from adjoint.tensor.types import Axes, Axis, Device, DeviceLike, DTypeLike, Operand, Sizes
 
 
 def _in_dtype(
@@ -46,6 +47,14 @@ class Hints(TypedDict, total=False):
     copy: bool
     non_blocking: bool
     memory_format: Any
+
+
+class Like(TypedDict, total=False):
+    """Options of a new tensor."""
+
+    dtype: DTypeLike
+    device: DeviceLike
+    requires_grad: bool
 
 
 class Aliases:
@@ -145,6 +154,78 @@ class Aliases:
     def cuda(self: Any, device: int | None = None) -> Tensor:
         """The same values on an NVIDIA GPU."""
         return self.to("CUDA" if device is None else f"CUDA:{device}")
+
+    @property
+    def is_cuda(self: Any) -> bool:
+        """Whether the tensor is on one NVIDIA GPU."""
+        return isinstance(self.device, str) and self.device.partition(":")[0] == "GPU"
+
+    def byte(self: Any) -> Tensor:
+        """The values as uint8."""
+        return self.uchar()
+
+    def clamp_min(self: Any, min: Operand) -> Tensor:
+        """`clamp` with a lower bound alone."""
+        return self.clamp(min)
+
+    def clamp_max(self: Any, max: Operand) -> Tensor:
+        """`clamp` with an upper bound alone."""
+        return self.clamp(None, max)
+
+    def floor_divide(self: Any, other: Operand) -> Tensor:
+        """`x // y`: the quotient rounded down."""
+        return self // other
+
+    def remainder(self: Any, other: Operand) -> Tensor:
+        """`x % y`: the remainder with the sign of the divisor."""
+        return self % other
+
+    def inverse(self: Any) -> Tensor:
+        """The inverse of a square matrix."""
+        return self.inv()
+
+    def moveaxis(self: Any, source: Axes, destination: Axes) -> Tensor:
+        """Axes moved to other positions; the others keep their order."""
+        return self.movedim(source, destination)
+
+    @spelled
+    def select(self: Any, dim: int, index: int, **names: Unpack[ByAxis]) -> Tensor:
+        """The slice at one index of an axis, without that axis; writes go to this tensor."""
+        axis = checked_axis("select", dim, self.ndim, self.uop)
+        return self[(slice(None),) * axis + (index,)]
+
+    # ---- other tensors of this dtype, on this device
+
+    def new_full(self: Any, size: Sizes, fill_value: Operand, **like: Unpack[Like]) -> Tensor:
+        """A tensor of this dtype and on this device, unless others are named: one value."""
+        return lift.cls.full(size, fill_value, **self._new(like))
+
+    def new_zeros(self: Any, *size: Sizes, **like: Unpack[Like]) -> Tensor:
+        """Zeros of this dtype and on this device, unless others are named."""
+        return lift.cls.zeros(*size, **self._new(like))
+
+    def new_ones(self: Any, *size: Sizes, **like: Unpack[Like]) -> Tensor:
+        """Ones of this dtype and on this device, unless others are named."""
+        return lift.cls.ones(*size, **self._new(like))
+
+    def new_empty(self: Any, *size: Sizes, **like: Unpack[Like]) -> Tensor:
+        """As `new_zeros`: memory without values does not exist here."""
+        return lift.cls.empty(*size, **self._new(like))
+
+    def new_tensor(self: Any, data: Any, **like: Unpack[Like]) -> Tensor:
+        """A copy of data, of this dtype and on this device, unless others are named."""
+        options = self._new(like)
+        if not isinstance(data, lift.cls):
+            return lift.cls(data, **options)
+        copy = data.detach().to(options["device"]).cast(options["dtype"]).clone()
+        return copy.requires_grad_(options.get("requires_grad", False))
+
+    def _new(self: Any, like: Like) -> dict[str, Any]:
+        """The options of a new tensor that is like this one in what they do not say."""
+        for name in like:
+            if name not in Like.__annotations__:
+                raise ArgumentError("E2007", f"there is no option {name!r}", op="new")
+        return {"dtype": self.dtype, "device": self.device, **like}
 
     def isinf(self: Any, detect_positive: bool = True, detect_negative: bool = True) -> Tensor:
         """Whether elements are infinite: of either sign, or of one alone."""

@@ -159,7 +159,7 @@ def _masked(x: UOp, plan: IndexPlan, value: UOp) -> UOp | None:
 
 
 def _scattered(x: UOp, plan: IndexPlan, value: UOp) -> UOp:
-    """The view after writing at index arrays; of equal indices the last stays."""
+    """The view after writing at index arrays; of equal indices the last write wins."""
     indices = _indices("setitem", x, plan)
     places = np.broadcast_shapes(*(i.shape for i in indices))
     rest, at, rank = plan.rest, plan.position, len(places)

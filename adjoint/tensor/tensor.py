@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from adjoint.engine import realize as engine
+from adjoint.engine.counters import muted
 from adjoint.errors import ScalarError, ShapeError, UnknownNameError, did_you_mean
 from adjoint.ir import sizes
 from adjoint.ir.dtype import DType, as_dtype
@@ -163,8 +164,12 @@ class Tensor(
 
     # ---- values
 
-    def realize(self, *others: Tensor) -> Self:
-        """Compute this tensor (and others, together); nothing else changes."""
+    def realize(self, *others: Tensor, do_update_stats: bool = True) -> Self:
+        """Compute this tensor (and others, together); nothing else changes. With
+        `do_update_stats=False` no `counters()` counts the work."""
+        if not do_update_stats:
+            with muted():
+                return self.realize(*others)
         if not others and self.uop.op is _BUFFER:
             return self
         tensors: tuple[Tensor, ...] = (self, *others)

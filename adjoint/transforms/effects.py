@@ -40,7 +40,7 @@ def _performed(before: Any, *x: Any, effect: Effect, run: Any) -> Any:
 
 tap: OpDef = internal(
     "tap",
-    "True, and something is done with the operands after the first, which is a token.",
+    "An effect on the operands after the first, which is a token; its value is True.",
     "primitive",
     call=lambda before, *x, effect: UOp(tap, (before, *x), TapArg(effect)),
     infer=lambda src, arg: ((), dtypes.bool_),

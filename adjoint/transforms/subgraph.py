@@ -100,8 +100,7 @@ checkpoint_op = _record(
 
 wait_op: OpDef = internal(
     "wait",
-    "The first operand, but no sooner than the others are known; what is built on it is "
-    "computed anew.",
+    "The first operand, once the others are computed; nodes that use it are recomputed.",
     "primitive",
     call=lambda x, *before: UOp(wait_op, (x, *before)),
     infer=lambda src, arg: (src[0].shape, src[0].dtype),

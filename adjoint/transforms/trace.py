@@ -18,7 +18,7 @@ from adjoint.errors import AutodiffError
 from adjoint.ir.function import input_like
 from adjoint.ir.kernel_kind import PART
 from adjoint.ir.opdef import OPS, attributes
-from adjoint.ir.origin import Origin
+from adjoint.ir.origin import Origin, origin_scope
 from adjoint.ir.text import short_type, text, type_text
 from adjoint.ir.uop import UOp, substitute, toposort
 from adjoint.ir.values import is_known, storage
@@ -122,8 +122,14 @@ class Trace(Displayed):
     def _body(self) -> str:
         """The graph with the inputs under their names."""
         pairs = zip(self.input_nodes, self.labels, strict=True)
-        named = {node: input_like(label, node) for node, label in pairs}
+        named = {node: _named_input(label, node) for node, label in pairs}
         return text(*substitute(self.output_nodes, named), origins=True)
+
+
+def _named_input(label: str, node: UOp) -> UOp:
+    """An input under its parameter's name, from the line that made the trace."""
+    with origin_scope(node.raw_origin):
+        return input_like(label, node)
 
 
 def trace(fn: Callable[..., Any], *args: Any) -> Trace:

@@ -445,6 +445,21 @@ def test_counters_count_what_runs_inside():
     assert inside.runs == 0
 
 
+@pytest.mark.parametrize("run", ["realize", "run_schedule"])
+def test_what_runs_without_statistics_is_not_counted(run):
+    x = Tensor.ones(32, 32).contiguous().realize()
+    y = x @ x + 2
+    with counters() as inside:
+        if run == "realize":
+            y.realize(x * 5, do_update_stats=False)
+        else:
+            engine.run_schedule(*y.schedule_with_vars(), do_update_stats=False)
+        assert (inside.runs, inside.kernels, inside.library, inside.compiles) == (0, 0, 0, 0)
+        (x + 3).realize()
+    assert inside.runs == 1
+    assert y.numpy()[0, 0] == 34
+
+
 def test_show_prints_the_stages_that_are_asked_for(monkeypatch, capsys):
     monkeypatch.setenv(config.SHOW.variable, "schedule|loops")
     (vector(1, 2, 3, 4, 5) * 2 + 7).exp().realize()

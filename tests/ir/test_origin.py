@@ -2,6 +2,7 @@
 
 import inspect
 
+import adjoint
 from adjoint import Tensor
 from adjoint.ir.opdef import OPS, expand_composite
 from adjoint.ir.origin import origin_scope
@@ -30,6 +31,15 @@ def test_operators_are_named_after_their_method():
     x = Tensor([1.5, 3.5])
     assert (x + x).uop.origin.method == "add"
     assert (2 - x).uop.origin.method == "rsub"
+
+
+def test_a_method_whose_options_have_two_names_is_named_after_itself():
+    x = Tensor([1.5, 4.5])
+    assert x.mean().uop.origin.method == "mean"
+    assert x.mean(dim=0).uop.origin.method == "mean"
+    assert adjoint.mean(x, axis=0).uop.origin.method == "mean"
+    assert x.nansum().uop.origin.method == "nansum"
+    assert x.repeat_interleave(2).uop.origin.method == "repeat_interleave"
 
 
 def test_a_call_over_several_lines_has_the_line_of_the_call():

@@ -83,3 +83,24 @@ def test_parameter_lists_hold_parameters():
     assert [t.requires_grad for t in values.parameters()] == [True, True]
     assert list(values.state_dict()) == ["0", "1"]
     assert "f32[2, 2]" in repr(values)
+
+
+def test_parameter_dicts_hold_parameters_by_name():
+    values = nn.ParameterDict({"b": Tensor([1.0]), "a": np.ones((2, 2), np.float32)})
+    values["frozen"] = Tensor([2.0], requires_grad=False)
+    assert values.keys() == ["b", "a", "frozen"]
+    assert [t.requires_grad for t in values.values()] == [True, True, False]
+    assert len(values.parameters()) == 2
+    assert list(values.state_dict()) == ["b", "a", "frozen"]
+    assert repr(values) == "ParameterDict(b: f32[1], a: f32[2, 2], frozen: f32[1])"
+    assert values.get("b") is values["b"]
+    assert values.get("c") is None
+    values.update([("c", Tensor(3.0))])
+    assert values.pop("c").item() == 3
+    with pytest.raises(UnknownNameError, match="no parameter 'c'"):
+        values["c"]
+    with pytest.raises(ArgumentError, match="without dots"):
+        values["a.b"] = Tensor(1.0)
+    grads = grad(lambda v: (v["a"] * v["b"]).sum())(values)
+    assert grads["a"].tolist() == [[1, 1], [1, 1]]
+    assert grads["b"].tolist() == [4]

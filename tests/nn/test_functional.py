@@ -11,6 +11,7 @@ X, X1, X3 = (
     for s in ((2, 4, 7, 6), (2, 4, 9), (1, 2, 5, 6, 5))
 )
 
+X2 = X[..., :6, :]
 # the function, its arguments behind the input, and the layer that does the same
 SAME = {
     "max_pool1d": (X1, (2,), nn.MaxPool1d(2)),
@@ -33,6 +34,15 @@ SAME = {
     "softmin": (X, (1,), nn.Softmin(1)),
     "interpolate": (X, (None, 2, "bilinear"), nn.Upsample(scale_factor=2, mode="bilinear")),
     "pixel_shuffle": (X, (2,), nn.PixelShuffle(2)),
+    "pixel_unshuffle": (X2, (2,), nn.PixelUnshuffle(2)),
+    "channel_shuffle": (X, (2,), nn.ChannelShuffle(2)),
+    "lp_pool1d": (X1, (2, 2), nn.LPPool1d(2, 2)),
+    "lp_pool2d": (X, (2, 3, 2), nn.LPPool2d(2, 3, 2)),
+    "lp_pool3d": (X3, (4, 2), nn.LPPool3d(4, 2)),
+    "local_response_norm": (X, (2, 0.1), nn.LocalResponseNorm(2, 0.1)),
+    "instance_norm": (X, (), nn.InstanceNorm2d(4)),
+    "alpha_dropout": (X1, (0.5, False), nn.AlphaDropout().eval()),
+    "feature_alpha_dropout": (X1, (0.5, False), nn.FeatureAlphaDropout().eval()),
     "dropout1d": (X1, (0.5, False), nn.Dropout1d()),
     "dropout2d": (X, (0.5, False), nn.Dropout2d()),
     "dropout3d": (X3, (0.5, False), nn.Dropout3d()),

@@ -112,6 +112,16 @@ def test_get_submodule_suggests_a_name():
         model.get_submodule("frist")
 
 
+def test_tensors_are_found_by_name():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    assert model.get_parameter("0.weight") is model[0].weight
+    assert model.get_buffer("1.running_mean") is model[1].running_mean
+    with pytest.raises(UnknownNameError, match=r"no parameter '1\.running_mean'"):
+        model.get_parameter("1.running_mean")
+    with pytest.raises(UnknownNameError, match=r"did you mean '1\.running_var'"):
+        model.get_buffer("1.runing_var")
+
+
 def test_apply_reaches_every_module():
     seen = []
     model = Net()
@@ -191,6 +201,24 @@ def test_a_model_moves_to_another_device(x):
     model.to("CPU:1")
     assert {t.device for t in model.parameters()} == {"CPU:1"}
     np.testing.assert_allclose(model(x.to("CPU:1")).numpy(), wanted, rtol=1e-6)
+
+
+def test_a_model_moves_to_the_cpu_and_becomes_bfloat16():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).to("CPU:1")
+    weight = model[0].weight
+    assert model.cpu() is model
+    assert {t.device for t in model.state_dict().values()} == {"CPU"}
+    assert model.bfloat16()[0].weight is weight
+    assert weight.dtype.name == "bfloat16"
+
+
+def test_a_model_goes_to_a_gpu_and_back_with_its_values():
+    model = nn.Linear(2, 3)
+    before = model.weight.numpy()
+    assert model.cuda() is model
+    assert model.weight.device == "GPU"
+    assert model.cpu().weight.device == "CPU"
+    np.testing.assert_array_equal(model.weight.numpy(), before)
 
 
 def test_register_buffer_and_parameter_say_what_a_tensor_is():

@@ -69,3 +69,16 @@ def test_sinc_of_16_bits_is_rounded_once(kind, device):
     slope = grad(lambda x: x.sinc().double().sum())(x).double().numpy()
     exact = grad(lambda x: x.sinc().sum())(x.double()).numpy()
     assert (np.abs(slope - exact) <= 1.01 * step * np.abs(exact) + 1e-6).all()
+
+
+@pytest.mark.parametrize("device", ["CPU", "REF"])
+@pytest.mark.parametrize(("kind", "places"), [("float32", (1e5, 1e15)), ("float64", (1e5, 1e120))])
+def test_the_derivatives_of_sinc_far_from_zero_are_those_of_its_formula(kind, places, device):
+    x = Tensor(np.array(places), dtype=kind, device=device)  # even numbers: sin(πx) is 0
+    slope = grad(lambda x: x.sinc().sum())
+    bend = grad(lambda x: slope(x).sum())
+    exact = x.double().numpy()
+    np.testing.assert_allclose(slope(x).numpy(), 1 / exact, rtol=1e-6)
+    np.testing.assert_allclose(bend(x).numpy(), -2 / exact / exact, rtol=1e-6)
+    third = grad(lambda x: bend(x).sum())(x).numpy()
+    np.testing.assert_allclose(third, -(np.pi**2) / exact, rtol=1e-6)

@@ -128,6 +128,14 @@ CHANCES = [
         TARGET,
     ),
 ]
+CHANCES += [
+    *_reduced("labels", lambda nn, r: nn.MultiLabelSoftMarginLoss(reduction=r), CHANCE),
+    *_reduced(
+        "labels weighted",
+        lambda nn, r: nn.MultiLabelSoftMarginLoss(_weights(nn), reduction=r),
+        CHANCE,
+    ),
+]
 MARGINS = [
     *_reduced("soft margin", lambda nn, r: nn.SoftMarginLoss(reduction=r), signs(5, 3)),
     *_reduced("hinge", lambda nn, r: nn.HingeEmbeddingLoss(0.6, reduction=r), signs(5, 3)),
@@ -156,6 +164,25 @@ MARGINS = [
                 y, near, far
             )
         ),
+        TARGET,
+        CHANCE,
+    ),
+    *_reduced(
+        "triplet with a distance",
+        lambda nn, r: (
+            lambda y, near, far: nn.TripletMarginWithDistanceLoss(
+                distance_function=lambda a, b: 1 - nn.CosineSimilarity()(a, b),
+                margin=0.5,
+                swap=True,
+                reduction=r,
+            )(y, near, far)
+        ),
+        TARGET,
+        CHANCE,
+    ),
+    *_reduced(
+        "triplet with its own distance",
+        lambda nn, r: nn.TripletMarginWithDistanceLoss(reduction=r),
         TARGET,
         CHANCE,
     ),

@@ -34,7 +34,13 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-FILES = ("nn_layers_cases", "nn_loss_cases", "nn_sequence_cases", "nn_optim_cases")
+FILES = (
+    "nn_layers_cases",
+    "nn_image_cases",
+    "nn_loss_cases",
+    "nn_sequence_cases",
+    "nn_optim_cases",
+)
 STEPS = 10
 STORE = "nn.npz"
 

@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint import AdjointError, Tensor, dtypes, grad, jit, vmap
+from adjoint import (
+    AdjointError,
+    ArgumentError,
+    AxisError,
+    BoundsError,
+    Tensor,
+    dtypes,
+    grad,
+    jit,
+    vmap,
+)
 from adjoint.ir.spelling import spelling_of
 from tests.ops.cases import RECORDS, adapted, call, outputs
 
@@ -408,3 +418,65 @@ def test_bounds_have_the_names_of_torch_and_numpy_too():
     assert x.clone().clamp_(max=1).tolist() == [-1, 0.5, 1]
     with pytest.raises(AdjointError, match="E2007"):
         x.clamp(0, min=1)
+
+
+class TestNewTensorsLikeThisOne:
+    X = Tensor([[1.0, -2.0], [3.0, 4.0]], dtype="float64", device="CPU:1")
+
+    @pytest.mark.parametrize(
+        ("made", "values"),
+        [
+            (X.new_zeros(2), [0, 0]),
+            (X.new_zeros((1, 2)), [[0, 0]]),
+            (X.new_ones(2), [1, 1]),
+            (X.new_full((2,), 7), [7, 7]),
+            (X.new_tensor([1, 2]), [1, 2]),
+            (X.new_tensor(Tensor([1, 2])), [1, 2]),
+        ],
+    )
+    def test_they_have_its_dtype_and_device(self, made, values):
+        assert made.tolist() == values
+        assert (made.dtype, made.device) == (self.X.dtype, "CPU:1")
+        assert not made.requires_grad
+
+    def test_options_are_taken_by_name(self):
+        made = self.X.new_empty(3, dtype="int32", device="CPU")
+        assert (made.shape, made.dtype.name, made.device) == ((3,), "int32", "CPU")
+        assert self.X.new_ones(1, requires_grad=True).requires_grad
+        source = Tensor([1.0], requires_grad=True)
+        assert self.X.new_tensor(source, requires_grad=True).requires_grad
+        assert not self.X.new_tensor(source * 2).requires_grad
+        with pytest.raises(ArgumentError, match="no option 'dtyp'"):
+            self.X.new_zeros(2, dtyp="int32")
+
+    def test_a_new_tensor_shares_nothing_with_its_source(self):
+        source = Tensor([1.0, 2.0])
+        made = source.new_tensor(source)
+        source[0] = 5.0
+        assert made.tolist() == [1, 2]
+
+
+def test_names_of_torch_have_torchs_meaning():
+    x = Tensor([[1.0, -2.0], [3.0, 4.0]])
+    assert x.clamp_min(0).tolist() == [[1, 0], [3, 4]]
+    assert x.clamp_max(1).tolist() == [[1, -2], [1, 1]]
+    assert x.floor_divide(2).tolist() == [[0, -1], [1, 2]]
+    assert x.remainder(3).tolist() == [[1, 1], [0, 1]]
+    assert x.moveaxis(0, 1).tolist() == x.T.tolist()
+    assert x.inverse().tolist() == x.inv().tolist()
+    assert Tensor([1.0, 255.0]).byte().dtype.name == "uint8"
+    assert x.is_cuda is False
+    assert Tensor([1.0], device="GPU:1").is_cuda is True
+
+
+def test_select_is_a_view():
+    x = Tensor([[1.0, -2.0], [3.0, 4.0]])
+    row = x.select(0, -1)
+    assert row.tolist() == [3, 4]
+    assert x.select(axis=1, index=0).tolist() == [1, 3]
+    row[0] = 9.0
+    assert x.tolist() == [[1, -2], [9, 4]]
+    with pytest.raises(AxisError):
+        x.select(2, 0)
+    with pytest.raises(BoundsError):
+        x.select(0, 2)

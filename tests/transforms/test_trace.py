@@ -36,6 +36,12 @@ class TestWhatATraceHolds:
         for i, node in enumerate(nodes):
             assert all(places.get(s, -1) < i for s in node.op_args)
 
+    def test_the_inputs_of_its_text_come_from_the_line_that_traced(self):
+        traced = trace(loss, *arguments())
+        inputs = [line for line in str(traced).splitlines() if " = input(" in line]
+        assert len(inputs) == 3
+        assert all("# trace at test_trace.py:" in line for line in inputs)
+
     def test_a_node_says_its_op_arguments_keywords_and_line(self):
         nodes = trace(loss, *arguments()).nodes
         product, total = nodes[0], nodes[-1]

@@ -1,22 +1,24 @@
 """L-BFGS: steps by an estimate of the inverse Hessian from the last few gradients.
 
 It calls a function for the loss again and again within a step and decides by its values, so it is
-an object alone and not for `jit` or groups of parameters.
+an object alone and not for `jit` or groups of parameters. Elsewhere: the line search.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from adjoint.errors import ArgumentError
+from adjoint.errors import ArgumentError, FileError
+from adjoint.nn.optim.line_search import Point, strong_wolfe
 from adjoint.nn.optim.parameters import listed_groups, trainable
 from adjoint.nn.optim.pure import check_options
+from adjoint.nn.state import LoadReport, load_state_dict
 from adjoint.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
-_C1, _C2 = 1e-4, 0.9  # of the strong Wolfe conditions: decrease and flatness
 
 
 class LBFGS:
@@ -51,11 +53,11 @@ class LBFGS:
         self.tolerance_grad, self.tolerance_change = tolerance_grad, tolerance_change
         self.line_search_fn = line_search_fn
         self._pairs: list[tuple[Array, Array]] = []  # of changes: of the place, of the gradient
-        self._last: tuple[Array, Array] | None = None  # the last gradient and direction
-        self._step = self.lr
+        self._last: tuple[Array, Array] | None = None  # the last gradient and the step after it
+        self._steps = 0  # that were taken
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Reset the gradients to None."""
         for p in self.params:
             p.grad = None
 
@@ -65,25 +67,28 @@ class LBFGS:
             fix = "give a function that computes the loss and calls backward()"
             raise ArgumentError("E2001", "needs a closure", op="LBFGS", help=fix)
         first: Tensor = closure()
-        value, gradient = float(first.item()), self._gradient()
-        calls = 1
-        for _ in range(self.max_iter):
-            if np.abs(gradient).max(initial=0.0) <= self.tolerance_grad:
+        here = Point(0.0, float(first.item()), self._gradient(), 0.0)
+        self._calls = 1
+        for left in reversed(range(self.max_iter)):
+            if self._is_flat(here):
                 break
-            direction = self._direction(gradient)
-            slope = float(gradient @ direction)
+            direction = self._direction(here.gradient)
+            slope = float(here.gradient @ direction)
             if slope > -self.tolerance_change:
                 break
-            start, before = self._place(), value
-            value, gradient, used = self._moved(
-                closure, start, direction, (value, gradient, slope), self.max_eval - calls
-            )
-            calls += used
-            change = np.abs(self._place() - start).max(initial=0.0)
-            small = change <= self.tolerance_change
-            if small or abs(value - before) < self.tolerance_change or calls >= self.max_eval:
+            before = Point(0.0, here.value, here.gradient, slope)
+            here = self._moved(closure, before, direction, evaluate=left > 0)
+            step = here.length * direction
+            self._last = before.gradient, step
+            self._steps += 1
+            if self._calls >= self.max_eval or np.abs(step).max() <= self.tolerance_change:
+                break
+            if abs(here.value - before.value) < self.tolerance_change:
                 break
         return first
+
+    def _is_flat(self, here: Point) -> bool:
+        return bool(np.abs(here.gradient).max(initial=0.0) <= self.tolerance_grad)
 
     def _direction(self, gradient: Array) -> Array:
         """Downhill by the two-loop recursion; straight down at first."""
@@ -99,35 +104,69 @@ class LBFGS:
         if self._pairs:
             s, y = self._pairs[-1]
             q = q * (float(y @ s) / float(y @ y))
-            self._step = self.lr
-        else:
-            self._step = min(1.0, 1.0 / np.abs(gradient).sum()) * self.lr
         for (s, y), weight in zip(self._pairs, reversed(weights), strict=True):
             q = q + s * (weight - float(y @ q) / float(y @ s))
         return q
 
-    def _moved(
-        self, closure: Any, start: Array, direction: Array, here: Any, most: int
-    ) -> tuple[float, Array, int]:
-        """Take a step: the new loss and gradient, and how often the closure was called."""
-        calls = 0
+    def _moved(self, closure: Any, before: Point, direction: Array, evaluate: bool) -> Point:
+        """Take a step. Without a line search its end is evaluated only if that is asked for: the
+        next call of `step` does it otherwise."""
+        start = self._place()
 
-        def at(length: float) -> tuple[float, Array, float]:
-            nonlocal calls
-            calls += 1
+        def at(length: float) -> Point:
+            self._calls += 1
             self._put(start + length * direction)
-            value = float(closure().item())
-            gradient = self._gradient()
-            return value, gradient, float(gradient @ direction)
+            value, gradient = float(closure().item()), self._gradient()
+            return Point(length, value, gradient, float(gradient @ direction))
 
-        if self.line_search_fn is None:
-            length = self._step
-            value, gradient, _ = at(length)
-        else:
-            length, (value, gradient, _) = _search(at, self._step, here, max(most, 1))
-            self._put(start + length * direction)
-        self._last = (here[1], length * direction)
-        return value, gradient, calls
+        length = self.lr
+        if not self._steps:
+            length *= min(1.0, 1.0 / float(np.abs(before.gradient).sum()))
+        if self.line_search_fn is not None:
+            reach = float(np.abs(direction).max())
+            found = strong_wolfe(at, before, length, reach, self.tolerance_change)
+            self._put(start + found.length * direction)
+            return found
+        if evaluate:
+            return at(length)
+        self._put(start + length * direction)
+        return Point(length, before.value, before.gradient, before.slope)
+
+    # ---- state
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The count of steps, the last gradient and step, and the changes that are remembered."""
+        arrays = {"lr": np.float64(self.lr), "steps": np.int64(self._steps)}
+        kept: dict[str, Any] = arrays
+        if self._last is not None:
+            kept = {**arrays, "last_gradient": self._last[0], "last_step": self._last[1]}
+        for number, (s, y) in enumerate(self._pairs):
+            kept |= {f"steps_kept.{number}": s, f"changes_kept.{number}": y}
+        return {name: Tensor(np.array(array)) for name, array in kept.items()}
+
+    def load_state_dict(self, state: Any, strict: bool = True) -> LoadReport:
+        """Take values by name, as many changes as the state remembers; see
+        `nn.state.load_state_dict`."""
+        names = state.keys() if isinstance(state, Mapping) else ()
+        count = sum(name.startswith("steps_kept.") for name in names)
+        if count > self.history_size:
+            problem = (
+                f"the state remembers {count} changes, and history_size is {self.history_size}"
+            )
+            raise FileError("E9002", problem, op="LBFGS", help="make it with a longer history")
+        size = sum(p.numel() for p in self.params)
+        rows = [f"{kind}.{i}" for i in range(count) for kind in ("steps_kept", "changes_kept")]
+        if "last_gradient" in names or "last_step" in names:
+            rows += ["last_gradient", "last_step"]
+        room = {"lr": Tensor(np.float64(self.lr)), "steps": Tensor(np.int64(self._steps))}
+        room |= {name: Tensor(np.zeros(size)) for name in rows}
+        report = load_state_dict(room, state, strict)
+        found = {name: tensor.numpy() for name, tensor in room.items()}
+        self.lr, self._steps = float(found["lr"]), int(found["steps"])
+        self._pairs = [(found[f"steps_kept.{i}"], found[f"changes_kept.{i}"]) for i in range(count)]
+        last = "last_gradient" in found
+        self._last = (found["last_gradient"], found["last_step"]) if last else None
+        return report
 
     # ---- parameters as one vector
 
@@ -145,20 +184,3 @@ class LBFGS:
             offset += p.numel()
             p.assign(Tensor(part, device=p.device).cast(p.dtype))
         Tensor.realize(*self.params)
-
-
-def _search(at: Any, length: float, here: Any, most: int) -> tuple[float, Any]:
-    """A length with the strong Wolfe conditions (Nocedal and Wright, 3.5): bracket, then halve."""
-    value, _, slope = here
-    low, high, best = 0.0, np.inf, None
-    for _ in range(most):
-        found = at(length)
-        if not found[0] <= value + _C1 * length * slope:  # too far, or not a number
-            high = length
-        elif abs(found[2]) <= -_C2 * slope:
-            return length, found
-        else:
-            best = (length, found)
-            low, high = (length, high) if found[2] < 0 else (low, length)
-        length = 2 * length if high == np.inf else (low + high) / 2
-    return best if best is not None else (0.0, at(0.0))

@@ -166,7 +166,7 @@ def chunk(x: UOp, chunks: int, dim: int = 0) -> list[UOp]:
     views=True,
 )
 def tensor_split(x: UOp, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[UOp, ...]:
-    """A number of parts whose sizes differ by one at most, or parts cut at the places listed."""
+    """A number of parts whose sizes differ by at most one, or parts split at the listed indices."""
     axis = own_axis("tensor_split", dim, x)
     n = x.shape[axis]
     if isinstance(indices_or_sections, (tuple, list)):
@@ -198,7 +198,7 @@ def _equal_parts(op: str, x: UOp, where: Any, axis: int) -> tuple[UOp, ...]:
     ),
 )
 def hsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
-    """Equal parts, or parts cut at the places listed, along axis 1 (of a vector, along axis 0)."""
+    """Equal parts, or parts split at listed indices, along axis 1 (of a vector, along axis 0)."""
     return _equal_parts("hsplit", x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
 
 
@@ -211,7 +211,7 @@ def hsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
     ),
 )
 def vsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
-    """Equal parts, or parts cut at the places listed, along axis 0 of a matrix or more."""
+    """Equal parts, or parts split at listed indices, along axis 0 of a matrix or more."""
     axis = 0 if len(x.shape) > 1 else 1
     return _equal_parts("vsplit", x, indices_or_sections, axis)
 
@@ -225,7 +225,7 @@ def vsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
     ),
 )
 def dsplit(x: UOp, indices_or_sections: int | Sequence[int]) -> tuple[UOp, ...]:
-    """Equal parts, or parts cut at the places listed, along axis 2."""
+    """Equal parts, or parts split at listed indices, along axis 2."""
     return _equal_parts("dsplit", x, indices_or_sections, 2)
 
 
@@ -395,7 +395,7 @@ def _counts(op: str, values: tuple[Any, ...]) -> list[int]:
     ),
 )
 def repeat(x: UOp, *repeats: Any) -> UOp:
-    """The tensor repeated so often along each axis; more counts than axes add axes in front."""
+    """Repeats the tensor along each axis; more counts than axes add leading axes."""
     counts = _counts("repeat", repeats)
     extra = len(counts) - len(x.shape)
     if extra < 0:
@@ -442,7 +442,7 @@ def tile(x: UOp, *dims: Any) -> UOp:
     ),
 )
 def repeat_interleave(x: UOp, repeats: int | Sequence[int], dim: int | None = None) -> UOp:
-    """Each element repeated in place: all as often, or as a list says; None flattens first."""
+    """Repeats each element, all equally often or by a list of counts; None flattens first."""
     op = "repeat_interleave"
     x, axis = (x.reshape(-1), 0) if dim is None else (x, own_axis(op, dim, x))
     n = x.shape[axis]
@@ -490,7 +490,7 @@ def _interleaved_by_list(x: UOp, axis: int, counts: list[int]) -> UOp:
     ),
 )
 def roll(x: UOp, shifts: Any, dims: Any = None) -> UOp:
-    """Elements moved along axes, those that leave coming back in at the other end.
+    """Shifts elements along axes; elements that leave at one end come in at the other.
 
     Without `dims` the flattened tensor is rolled.
     """

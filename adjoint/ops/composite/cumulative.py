@@ -93,7 +93,7 @@ def _trapezoid_reference(y: Any, x: Any = None, dx: float = 1.0, dim: int = -1) 
     precision=full,
 )
 def trapezoid(y: UOp, x: UOp | None = None, dx: float = 1.0, dim: int = -1) -> UOp:
-    """The integral of y along `dim` by trapezoids, at the places x or at steps of dx."""
+    """The integral of y along `dim` by the trapezoidal rule, at the points x or at steps of dx."""
     axis = checked_axis("trapezoid", dim, len(y.shape), y)
     if not y.shape:
         raise ShapeError("E3002", "a scalar has no axis", op="trapezoid", y=y)

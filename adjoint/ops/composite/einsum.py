@@ -198,7 +198,7 @@ def _einsum(formula: str, *operands: Any, dtype: Any = None) -> UOp:
 
 
 _einsum.__doc__ = (
-    "The sum of products that a formula says: `einsum('ij,jk->ik', x, y)`. `...` stands for "
+    "The sum of products that a formula gives: `einsum('ij,jk->ik', x, y)`. `...` stands for "
     "further axes, a letter twice in one operand for its diagonal; the operands may be a list."
 )
 einsum = derived(

@@ -98,7 +98,7 @@ def _kept(x: UOp, inside: UOp) -> UOp:
     kinds="iuf",
 )
 def clamp(x: UOp, min_: UOp | None = None, max_: UOp | None = None) -> UOp:
-    """x limited to [min_, max_]; NaN passes, and at a bound the gradient goes to x."""
+    """x limited to [min_, max_]; NaN stays NaN, and at a bound the gradient goes to x."""
     if min_ is None and max_ is None:
         raise ArgumentError("E2007", "min_ or max_ must be given", op="clamp", x=x)
     if min_ is not None:
@@ -235,12 +235,13 @@ def _sinc_jvp(t: Any, y: UOp, x: UOp) -> UOp:
     wide = widened(x)
     u, turn = wide * math.pi, wide.fmod(2) * math.pi
     small = u.abs() < 0.3
-    u2 = u * u
+    near = small.where(u, 0)  # far from 0 the series overflows, and its derivative would be NaN
+    u2 = near * near
     series = u2 * (-10 / math.factorial(11)) + 8 / math.factorial(9)
     for k in (3, 2, 1):
         series = u2 * series + (-1) ** k * 2 * k / math.factorial(2 * k + 1)
     safe = small.where(1, u)
-    slope = small.where(u * series, (turn.cos() - turn.sin() / safe) / safe) * math.pi
+    slope = small.where(near * series, (turn.cos() - turn.sin() / safe) / safe) * math.pi
     return t[0] * slope.cast(y.dtype)
 
 
@@ -413,7 +414,7 @@ def _ignoring_nan(name: str, word: str, choose: OpDef, reference: Any) -> OpDef:
         return x.isnan().where(other, other.isnan().where(x, y)) if x.dtype.is_float else y
 
     call.__doc__ = (
-        f"The {word} of two elements; the other where one is NaN, and it has the gradient."
+        f"The {word} of two elements; where one is NaN the other, which gets the gradient."
     )
     return composite(
         name=name,

@@ -118,7 +118,7 @@ def index_add(x: UOp, dim: int, index: UOp, source: UOp, alpha: Any = 1) -> UOp:
     precision=widest,
 )
 def index_copy(x: UOp, dim: int, index: UOp, source: UOp) -> UOp:
-    """The slices along `dim` that `index` names, replaced; of equal indices the last stays."""
+    """The slices along `dim` that `index` names, replaced; of equal indices the last write wins."""
     axis, places = places_of("index_copy", x, dim, index)
     return scattered(x, (places,), _aside("index_copy", x, axis, places, source), (axis,))
 

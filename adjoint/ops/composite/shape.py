@@ -69,7 +69,7 @@ def squeeze(x: UOp, dim: Any = None) -> UOp:
     views=True,
 )
 def unsqueeze(x: UOp, dim: int) -> UOp:
-    """With a new axis of size 1 at `dim`."""
+    """Adds an axis of size 1 at `dim`."""
     axis = checked_axis("unsqueeze", dim, len(x.shape) + 1, x)
     return x.reshape(*x.shape[:axis], 1, *x.shape[axis:])
 
@@ -99,7 +99,7 @@ def _flatten_reference(x: Array, start_dim: int = 0, end_dim: int = -1) -> Array
     views=True,
 )
 def flatten(x: UOp, start_dim: int = 0, end_dim: int = -1) -> UOp:
-    """The axes from `start_dim` to `end_dim`, both included, as one; a scalar becomes a vector."""
+    """Merges the axes from `start_dim` to `end_dim`, inclusive; a scalar becomes a vector."""
     rank = len(x.shape)
     first, last = (checked_axis("flatten", d, rank, x) for d in (start_dim, end_dim))
     if first > last:
@@ -148,19 +148,19 @@ _AT_LEAST = given((real(),), (real(3),), (real(2, 3),), (real(2, 0, 3),))
 
 @derived(reference=np.atleast_1d, samples=_AT_LEAST, views=True)
 def atleast_1d(x: UOp) -> UOp:
-    """A scalar as a vector of one element; all else as it is."""
+    """A scalar becomes a vector of one element; other tensors stay as they are."""
     return x if x.shape else x.reshape(1)
 
 
 @derived(reference=np.atleast_2d, samples=_AT_LEAST, views=True)
 def atleast_2d(x: UOp) -> UOp:
-    """A scalar or a vector as a matrix of one row; all else as it is."""
+    """A scalar or a vector becomes a matrix of one row; other tensors stay as they are."""
     return x if len(x.shape) > 1 else x.reshape(1, x.size)
 
 
 @derived(reference=np.atleast_3d, samples=_AT_LEAST, views=True)
 def atleast_3d(x: UOp) -> UOp:
-    """A vector as (1, n, 1), a matrix as (m, n, 1); all else as it is."""
+    """A vector becomes (1, n, 1), a matrix (m, n, 1); other tensors stay as they are."""
     if len(x.shape) > 2:
         return x
     return x.reshape(*(x.shape if len(x.shape) == 2 else (1, x.size)), 1)
@@ -255,7 +255,7 @@ alias(swapaxes, "swapdims")
     views=True,
 )
 def movedim(x: UOp, source: Any, destination: Any) -> UOp:
-    """Axes moved to other places; the others keep their order."""
+    """Axes moved to other positions; the others keep their order."""
     old, new = (checked_axes("movedim", a, x) for a in (source, destination))
     if len(old) != len(new):
         problem = f"moves {len(old)} axes to {len(new)} places; as many axes as places are needed"
@@ -284,7 +284,7 @@ def movedim(x: UOp, source: Any, destination: Any) -> UOp:
     views=True,
 )
 def rot90(x: UOp, k: int = 1, dims: Sequence[int] = (0, 1)) -> UOp:
-    """Turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+    """Rotated by k · 90 degrees in the plane of two axes, from the first towards the second."""
     axes = checked_axes("rot90", dims, x)
     if len(axes) != 2:
         raise ArgumentError("E2007", f"turns in a plane of two axes, got {dims!r}", op="rot90")

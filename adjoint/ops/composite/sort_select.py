@@ -101,7 +101,7 @@ _NO_PLACE = (Bad("E6001", (_MATRIX, 3), match="kth 3"), Bad("E3002", (_SCALAR, 0
 )
 def partition(x: UOp, kth: int | Sequence[int], dim: int = -1) -> UOp:
     """The values along `dim` with the kth (or several) in its place of the order: none larger comes
-    before it, none smaller behind. All of them are in order."""
+    before it, none smaller behind. Here all values are sorted."""
     axis = own_axis("partition", dim, x)
     _check_places("partition", kth, x, axis)
     return x.sort(axis).values
@@ -232,7 +232,7 @@ def kthvalue(x: UOp, k: int, dim: int = -1, keepdim: bool = False) -> Picked:
     kinds="iu",
 )
 def one_hot(x: UOp, num_classes: int = -1) -> UOp:
-    """A new last axis of `num_classes` numbers, 1 at the class x names and 0 elsewhere."""
+    """Adds a last axis of size `num_classes`: 1 at the class that x gives, 0 elsewhere."""
     count = whole_number("one_hot", "num_classes", num_classes, 0)
     check_index("one_hot", x, x)
     # Reading 0 … n-1 at x gives x itself, and refuses classes that do not exist.
@@ -263,7 +263,7 @@ _OUT = np.array([0, 3])
     ),
 )
 def index_select(x: UOp, dim: int, index: UOp) -> UOp:
-    """The slices along `dim` that a vector of indices names."""
+    """The slices along `dim` at a vector of indices."""
     axis, places = places_of("index_select", x, dim, index)
     return gathered(x, (places,), (axis,)).movedim(0, axis)
 
@@ -348,7 +348,7 @@ def take(x: UOp, index: UOp) -> UOp:
     ),
 )
 def embedding(weight: UOp, idx: UOp, padding_idx: int | None = None) -> UOp:
-    """The rows of `weight` that `idx` names; the row `padding_idx` gets no gradient."""
+    """The rows of `weight` at the indices `idx`; the row `padding_idx` gets no gradient."""
     own_axis("embedding", 0, weight)
     check_index("embedding", weight, idx)
     rows = gathered(weight, (idx,), (0,))
@@ -407,7 +407,7 @@ def _row_samples() -> list[Any]:
     kinds="biuf",
 )
 def searchsorted(sorted_sequence: UOp, values: Any, right: bool = False) -> UOp:
-    """Where each value would go to keep the last axis in order: before its equals, or after.
+    """The index at which each value keeps the last axis sorted: before its equals, or after.
 
     A vector serves all values; a sequence of higher rank has the leading axes of the values. NaN
     counts as the largest.
@@ -458,7 +458,7 @@ def _precedes(found: UOp, wanted: UOp, right: bool) -> UOp:
     kinds="biuf",
 )
 def bucketize(x: UOp, boundaries: UOp, right: bool = False) -> UOp:
-    """The number of the interval between boundaries that each element lies in.
+    """The index of the interval between boundaries that contains each element.
 
     Intervals include their upper boundary, or with `right` their lower one.
     """

@@ -190,7 +190,7 @@ def aminmax(x: UOp, axis: Axis = None, keepdim: bool = False) -> tuple[UOp, UOp]
     errors=AXIS_ERRORS,
 )
 def count_nonzero(x: UOp, axis: Axis = None, keepdim: bool = False) -> UOp:
-    """How many elements over axes are not zero; a NaN counts."""
+    """The number of nonzero elements over axes; NaN is nonzero."""
     flags = x.ne(0).cast(dtypes.index)
     return flags.reduce_sum(checked_axes("count_nonzero", axis, x), keepdim)
 

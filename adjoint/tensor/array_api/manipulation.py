@@ -108,7 +108,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
 
 
 def reshape(x: Tensor, /, shape: Shape, *, copy: bool | None = None) -> Tensor:
-    """The same elements in row-major order under another shape; one size may be -1."""
+    """The same elements in row-major order with another shape; one size may be -1."""
     result = tensor_of("reshape", x).reshape(*shape)
     return result.clone() if copy else result
 

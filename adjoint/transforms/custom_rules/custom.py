@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 def stop_gradient(tree: Any) -> Any:
-    """The same values; no gradient passes. Leaves that are no tensors stay as they are."""
+    """The same values; stops gradients. Leaves that are no tensors stay as they are."""
     return tree_map(lambda leaf: +leaf.detach() if isinstance(leaf, Tensor) else leaf, tree)
 
 
