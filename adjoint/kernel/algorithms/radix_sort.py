@@ -1,8 +1,8 @@
 """Radix sort for teams of threads: every round is kernels over the whole device.
 
-A team has a tile of a row, or a few one after another; each of its warps has a part of a tile. In
-each round, from the lowest digit on:
-    count:  how often a digit occurs in the tiles of a team: counts[row, digit, team]
+A team has a tile of a row, and each of its warps a part of the tile. In each round, from the lowest
+digit on:
+    count:  how often a digit occurs in a tile: counts[row, digit, tile]
     scan:   where the first of them goes: the counts before it, in that order
     move:   a tile is ordered by the digit in scratch, then every run of it goes to its place
 Equal digits keep their order, so the sort is stable. An entry is a key, whose order as an unsigned
@@ -29,7 +29,6 @@ WARP = 32
 THREADS = 256  # of a team
 _STEPS, _FEWEST = 16, 4  # entries of a thread
 _TILES = 512  # that there should be
-_TOGETHER, _COUNTED = 4, 1024  # tiles that a team counts as one, where there are so many of them
 _BITS = 8  # of a digit
 _ROOM = 1 << 20  # that indices may go beyond the end
 
@@ -64,22 +63,6 @@ class Rows(NamedTuple):
     @property
     def tiles(self) -> int:
         return -(-self.n // self.tile)
-
-    @property
-    def together(self) -> int:
-        """Tiles that a team has, one after another: fewer counts are written, added up and read."""
-        enough = self.rows * self.tiles // _COUNTED
-        return max(1, min(_TOGETHER, self.tiles, enough))
-
-    @property
-    def counted(self) -> int:
-        """Teams of a row; each has a count of every digit."""
-        return -(-self.tiles // self.together)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all tiles are full."""
-        return self.n % (self.tile * self.together) == 0
 
     @property
     def places(self) -> DType:
@@ -138,16 +121,15 @@ class TileLoops:
 
     def program(self, node: UOp, name: str) -> tuple[LoopProgram, tuple[int, ...]]:
         rows = self.rows
-        with self.loops.grid(rows.rows * rows.counted) as position:
-            if rows.counted == 1:
-                self.tiles(position, self.number(0))
+        with self.loops.grid(rows.rows * rows.tiles) as position:
+            if rows.tiles == 1:
+                self.tile(position, self.number(0))
             else:
-                self.tiles(position // rows.counted, position % rows.counted)
-        made = self.loops.program(node, name, 8 * rows.tile * rows.together)
+                self.tile(position // rows.tiles, position % rows.tiles)
+        made = self.loops.program(node, name, 8 * rows.tile)
         return replace(made, threads=THREADS, registers=FEW_REGISTERS), tuple(self.places)
 
-    def tiles(self, row: UOp, team: UOp) -> None:
-        """What a team does: those of its number in a row."""
+    def tile(self, row: UOp, tile: UOp) -> None:
         raise NotImplementedError
 
     # ---- parts
@@ -165,7 +147,8 @@ class TileLoops:
     def key(self, row: UOp, k: UOp) -> UOp:
         """The key of an entry; the largest, where there is none."""
         rows = self.rows
-        inside = OPS["const"](True, dtypes.bool_, (), None) if rows.is_whole else k < rows.n
+        whole = rows.n % rows.tile == 0
+        inside = OPS["const"](True, dtypes.bool_, (), None) if whole else k < rows.n
         if self.round == 0:
             found = self.ends.first(self, row, k, inside)
         else:
@@ -177,28 +160,27 @@ class TileLoops:
         """Entry `step` of a thread: neighbours have neighbours, a warp has a part of the tile."""
         return (t // WARP) * (WARP * self.rows.steps) + step * WARP + t % WARP
 
-    def count_at(self, row: UOp, digit: UOp, team: UOp) -> UOp:
-        """The place of the count of a digit in the tiles of a team."""
+    def count_at(self, row: UOp, digit: UOp, tile: UOp) -> UOp:
+        """The place of the count of a digit in a tile."""
         rows = self.rows
-        return (row * self.radix + digit) * rows.counted + team
+        return (row * self.radix + digit) * rows.tiles + tile
 
 
 class CountLoops(TileLoops):
-    """How often every digit occurs in the tiles of every team."""
+    """How often every digit occurs in every tile."""
 
-    def tiles(self, row: UOp, team: UOp) -> None:
+    def tile(self, row: UOp, tile: UOp) -> None:
         loops, rows = self.loops, self.rows
         counts = loops.local("tile_counts", dtypes.int32, self.radix)
         lanes = min(THREADS, self.radix)
         with loops.loop(self.radix, lanes) as digit:
             loops.store(counts, digit, number(0, dtypes.int32))
-        steps = rows.steps * rows.together
-        with loops.loop(THREADS, THREADS) as t, loops.loop(steps) as step:
-            key = self.key(row, (team * steps + step) * THREADS + t)
+        with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
+            key = self.key(row, tile * rows.tile + step * THREADS + t)
             loops.count_up(counts, self.digit(key))
         with loops.loop(self.radix, lanes) as digit:
             found = loops.load(counts, digit)
-            loops.store(self.named["counts"], self.count_at(row, digit, team), found)
+            loops.store(self.named["counts"], self.count_at(row, digit, tile), found)
 
 
 class WarpCounts:
@@ -258,61 +240,35 @@ class WarpCounts:
 class MoveLoops(TileLoops):
     """Every entry of every tile to its place by a digit."""
 
-    def tiles(self, row: UOp, team: UOp) -> None:
+    def tile(self, row: UOp, tile: UOp) -> None:
         loops, rows = self.loops, self.rows
-        self.keys = loops.local("tile_keys", rows.kind, rows.tile)
-        self.given = (
-            loops.local("tile_given", dtypes.int32, rows.tile) if self._is_given() else None
-        )
-        self.sources = loops.local("sources", dtypes.int16, rows.tile)
-        self.warps = WarpCounts(loops, self.radix)
-        self.offsets = loops.local("offsets", dtypes.int32, self.warps.digits)
-        if rows.together == 1:
-            self._tile(row, team, lambda digit: self._before(row, team, digit))
-            return
-        self.next = loops.local("next", dtypes.int32, self.warps.digits)
-        with loops.loop(self.warps.digits, min(THREADS, self.warps.digits)) as digit:
-            loops.store(self.next, digit, self._before(row, team, digit))
-        with loops.loop(rows.together) as i:
-            self._tile(row, team * rows.together + i, self._taken)
-
-    def _tile(self, row: UOp, tile: UOp, begin: Callable[[UOp], UOp]) -> None:
-        """A tile, where its first entry of a digit goes to the place that `begin` says."""
-        loops, rows, warps = self.loops, self.rows, self.warps
+        keys = loops.local("tile_keys", rows.kind, rows.tile)
+        given = loops.local("tile_given", dtypes.int32, rows.tile) if self._is_given() else None
+        sources = loops.local("sources", dtypes.int16, rows.tile)
+        warps = WarpCounts(loops, self.radix)
+        offsets = loops.local("offsets", dtypes.int32, warps.digits)
         warps.clear()
         with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
             inside = self.inside(t, step)
             key = self.key(row, tile * rows.tile + inside)
-            loops.store(self.keys, inside, key)
+            loops.store(keys, inside, key)
             loops.count_up(warps.counts, warps.cell(t, self.digit(key)))
-            if self.given is not None:
-                loops.store(self.given, inside, self._payload(row, tile * rows.tile + inside))
-        # How far the entries of a digit move from the ordered tile to the row.
-        warps.add_up(lambda digit, base: loops.store(self.offsets, digit, begin(digit) - base))
+            if given is not None:
+                loops.store(given, inside, self._payload(row, tile * rows.tile + inside))
+        warps.add_up(lambda digit, base: self._offset(offsets, row, tile, digit, base))
         with loops.loop(rows.steps) as step, loops.loop(THREADS, THREADS) as t:
             inside = self.inside(t, step)
-            digit = self.digit(loops.load(self.keys, inside))
+            digit = self.digit(loops.load(keys, inside))
             place = loops.count_up(warps.counts, warps.cell(t, digit))
-            loops.store(self.sources, place.cast(rows.places), inside.cast(dtypes.int16))
+            loops.store(sources, place.cast(rows.places), inside.cast(dtypes.int16))
         with loops.loop(THREADS, THREADS) as t, loops.loop(rows.steps) as step:
             place = step * THREADS + t
-            source = loops.load(self.sources, place).cast(rows.places)
-            key = loops.load(self.keys, source)
-            offset = loops.load(self.offsets, self.digit(key)).cast(rows.places)
+            source = loops.load(sources, place).cast(rows.places)
+            key = loops.load(keys, source)
+            offset = loops.load(offsets, self.digit(key)).cast(rows.places)
             k = tile * rows.tile + source
-            at = self._payload(row, k) if self.given is None else loops.load(self.given, source)
+            at = self._payload(row, k) if given is None else loops.load(given, source)
             self._put(row, offset + place, key, at)
-
-    def _before(self, row: UOp, team: UOp, digit: UOp) -> UOp:
-        """The place of the team's first entry of a digit."""
-        at = self.count_at(row, (digit < self.radix).where(digit, self.number(0)), team)
-        return self.loops.load(self.named["before"], at)
-
-    def _taken(self, digit: UOp) -> UOp:
-        """The place of the tile's first entry of a digit; the next tile's are behind its own."""
-        begin = self.loops.load(self.next, digit)
-        self.loops.store(self.next, digit, begin + self.loops.load(self.warps.sums[0], digit))
-        return begin
 
     def _is_given(self) -> bool:
         """Whether the payload of a key is in memory, and not just its place."""
@@ -321,10 +277,18 @@ class MoveLoops(TileLoops):
     def _payload(self, row: UOp, k: UOp) -> UOp:
         return self.ends.payload(self, row, k) if self.round == 0 else self._index(row, k)
 
+    def _offset(self, offsets: UOp, row: UOp, tile: UOp, digit: UOp, base: UOp) -> None:
+        """How far the entries of a digit move from the ordered tile to the row."""
+        loops, real = self.loops, digit < self.radix
+        at = self.count_at(row, real.where(digit, self.number(0)), tile)
+        begin = loops.load(self.named["before"], at)
+        loops.store(offsets, digit, begin - base)
+
     def _put(self, row: UOp, place: UOp, key: UOp, at: UOp) -> None:
         """An entry, to memory."""
         loops, rows = self.loops, self.rows
-        inside = None if rows.is_whole else place < rows.n
+        whole = rows.n % rows.tile == 0
+        inside = None if whole else place < rows.n
         if self.round == rows.rounds - 1:
             true = OPS["const"](True, dtypes.bool_, (), None)
             self.ends.last(self, row, place, key, at, true if inside is None else inside)
@@ -335,7 +299,7 @@ class MoveLoops(TileLoops):
 
     def _index(self, row: UOp, k: UOp) -> UOp:
         rows = self.rows
-        safe = k if rows.is_whole else (k < rows.n).where(k, 0)
+        safe = k if rows.n % rows.tile == 0 else (k < rows.n).where(k, 0)
         return self.loops.load(self.named["indices"], row * rows.n + safe)
 
 
@@ -350,17 +314,17 @@ class RadixSteps(ScanSteps):
             for _ in range(min(rows.rounds - 1, 2))
         ]
         radix = min(1 << rows.digit, 1 << rows.bits)
-        count = rows.rows * radix * rows.counted
+        count = rows.rows * radix * rows.tiles
         counts, before = self.memory(dtypes.int32, count), self.memory(dtypes.int32, count)
         for i in range(rows.rounds):
             source = pairs[(i - 1) % 2] if i else (0, 0)
             counting = CountLoops(rows, ends, i)
-            cells = rows.rows * counting.radix * rows.counted
+            cells = rows.rows * counting.radix * rows.tiles
             counting.define_entries(source[0], None)
             counting.buffer("counts", dtypes.int32, cells, counts, True)
             self.parts.append(counting.program(self.node, self.name(f"count{i}")))
             scan = Scan("add", dtypes.int32, dtypes.int32, dtypes.int32, rows.rows, 1, 1)
-            n = counting.radix * rows.counted
+            n = counting.radix * rows.tiles
             self.add(replace(scan, n=n, before=True), before, counts)
             self._move(rows, ends, i, source, pairs, before, cells)
         return before

@@ -100,7 +100,7 @@ class ScatterEnds(Ends):
         s = self.scatter
         if not s.carried:
             return super().payload(tile, row, k)
-        safe = k if tile.rows.is_whole else (k < s.count).where(k, 0)
+        safe = k if s.count % tile.rows.tile == 0 else (k < s.count).where(k, 0)
         return tile.loops.load(tile.named["updates"], safe).bitcast(dtypes.int32)
 
     def last(self, tile: TileLoops, row: UOp, place: UOp, key: UOp, at: UOp, inside: UOp) -> None:

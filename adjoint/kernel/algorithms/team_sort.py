@@ -64,7 +64,7 @@ class _SortEnds(Ends):
         """
         known = self.order.value(key)
         at = at.cast(tile.rows.places)
-        safe = at if tile.rows.is_whole else (at < self.n).where(at, 0)
+        safe = at if self.n % tile.rows.tile == 0 else (at < self.n).where(at, 0)
         if known is None:
             return tile.loops.load(tile.named["x"], self._at(row, safe))
         value, alike = known

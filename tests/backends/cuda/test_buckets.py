@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from adjoint import Tensor, grad, jit, lower
-from adjoint.kernel.algorithms import radix_sort
 from adjoint.kernel.algorithms.buckets import BUCKETS, Places
 from adjoint.runtime.device import has_tools
 from adjoint.target import TARGETS
@@ -135,21 +134,6 @@ def test_indices_that_are_summed_onto_themselves_are_read_twice(gpu):
     np.add.at(expected, at, at)
     assert np.array_equal(found[0], expected)
     assert np.array_equal(found[1], expected)
-
-
-@pytest.mark.parametrize("count", [1 << 17, 100_001])
-def test_a_team_with_several_tiles_keeps_their_order(gpu, count, monkeypatch):
-    """As teams have where there are eight million updates and more."""
-    monkeypatch.setattr(radix_sort, "_COUNTED", 20)
-    g = np.random.default_rng(0).standard_normal(count).astype(np.float32)
-    index, expected = indices("often the first", PLACES, count), np.zeros(PLACES, np.float32)
-    np.add.at(expected, index, g)
-    operands = Tensor(g, "GPU"), Tensor(index, "GPU")
-    fn = jit(lambda g, i: Tensor.zeros(PLACES, device="GPU").index_add(0, i, g))
-    counts = next(k for k in lower(fn)(*operands).kernels() if "count0" in k)
-    assert f"[{256 * -(-count // 4096)}]" in counts  # a team has four tiles of 1,024
-    assert np.array_equal(fn(*operands).numpy().view(np.int32), expected.view(np.int32))
-    assert np.array_equal(operands[0].argsort(0).numpy(), np.argsort(g, kind="stable"))
 
 
 def test_indices_are_read_as_they_are(gpu):

@@ -8,7 +8,6 @@ import pytest
 from adjoint import Tensor
 from adjoint.codegen.nvptx.render import render
 from adjoint.ir.dtype import dtypes
-from adjoint.kernel.algorithms import radix_sort
 from adjoint.kernel.algorithms.loops import Loops, number
 from adjoint.runtime.interpret import interpret
 from adjoint.runtime.ptx import ptx_of
@@ -127,28 +126,3 @@ def test_kernels_of_buckets_have_their_numbers_in_registers(places, dtype, tmp_p
         done = assembled(ptx_of(render(made), 90), tmp_path)
         assert done.returncode == 0, done.stderr
         assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr
-
-
-def test_a_block_orders_its_tiles_one_after_another(monkeypatch):
-    """Five teams with four tiles each, but the last one, of counts that are those of all four."""
-    monkeypatch.setattr(radix_sort, "_COUNTED", 5)
-    made, rng = kernels(), np.random.default_rng(0)
-    index = (PLACES ** rng.random(20000)).astype(np.int32) - 1
-    values = rng.standard_normal(20000).astype(np.float32)
-    counting, moving = made["scatter_add_count0"], made["scatter_add_move0"]
-    for program in (counting, moving):
-        assert program.grid.arg.size == 5
-    counts, flag = np.zeros(5 * 256, np.int32), np.zeros(1, np.int64)
-    for block in range(5):
-        run(ptx_of(render(counting), 90), block, [index, flag, counts], 5)
-    before = (np.cumsum(counts) - counts).astype(np.int32)
-    cells, moved = np.zeros(20000, np.uint16), np.zeros(20000, np.int32)
-    arrays = [cells, moved, index, values, before]
-    other = [a.copy() for a in arrays]
-    for block in range(5):
-        run(ptx_of(render(moving), 90), block, arrays, 5)
-    interpret(moving, other, {}, None, None)
-    bucket = (index >> 3 ^ index >> 11) & 255
-    assert np.array_equal(moved, values[np.argsort(bucket, kind="stable")].view(np.int32))
-    assert np.array_equal(moved, other[1])
-    assert np.array_equal(cells, other[0])
