@@ -11,6 +11,8 @@ from tests.support.devices import together
 
 VALUES = [pytest.param(r, d, id=f"{r.name}-{d.short}") for r in RECORDS for d in dtypes_of(r)]
 INTEGERS = (("int8", "uint8", "int16", "uint16"), ("int32", "uint32"), ("int64", "uint64"))
+HALVES = (("float16", "bfloat16"),)
+PAIRS = (("complex64", "complex128"),)
 WIDE = (("float64", "float32"),)
 
 
@@ -38,7 +40,7 @@ DERIVATIVES = [
     for d in (dtypes.float64, dtypes.float32)
     if d in dtypes_of(r) and reason_for(r.name, "first order") is None
 ]
-VALUES_IN_TURNS = _taking_turns(VALUES, INTEGERS)
+VALUES_IN_TURNS = _taking_turns(VALUES, INTEGERS + HALVES + PAIRS)
 DERIVATIVES_IN_TURNS = _taking_turns(DERIVATIVES, WIDE)
 LATE = [
     pytest.param(r, bad, id=f"{r.name}-{i}")

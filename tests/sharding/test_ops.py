@@ -13,7 +13,7 @@ from tests.ops.points import points
 from tests.sharding.cases import EVERY, GRID, HERE, LINE, layouts, near, run, samples
 
 PARAMETERS = [pytest.param(record, id=record.name) for record in EVERY]
-FEW = 5  # layouts of an op that every run of the tests tries
+FEW = 3  # layouts of an op that every run of the tests tries
 
 
 @pytest.fixture(autouse=True)

@@ -75,7 +75,10 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(CHAINS))
+SEEDS = [pytest.param(n, marks=pytest.mark.slow if n % 2 else ()) for n in range(CHAINS)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_chains_of_products_are_near_the_cpus(library, seed):
     found, wanted = Chain(seed, "GPU").run(), Chain(seed, "CPU").run()
     step = max(EPS[Chain(seed, "CPU").dtype], EPS["float32"])
