@@ -72,9 +72,9 @@ fired: Counter[str] = Counter()  # how often each rule applied in this process
 def prepare(roots: Sequence[UOp], target: Target) -> list[UOp]:
     """The roots over the rewritten graph, for a target."""
     if has_windows(toposort(roots)):
-        roots = rewrite_once(roots, narrow_rules(target), fired)
         if target.routines:
             roots = channels_last(rewrite_once(roots, convolution_rules(target), fired))
+        roots = rewrite_once(roots, narrow_rules(target), fired)
         if target.tile is not None:
             roots = pictures_last(roots, target)
         if target.team is not None:
@@ -247,7 +247,7 @@ def _narrow_first(node: UOp) -> UOp | None:
     """cast(expand(x)) = expand(cast(x)), of a float that gets narrower: it is rounded once, and if
     it is stored for those that read it repeatedly, it is stored narrow"""
     (made,), views = node.src, list[UOp]()
-    while isinstance(made.op.kernel, View) and made.op.kernel.strided:
+    while isinstance(made.op.kernel, View) and made.op.kernel.strided and len(made.src) == 1:
         views.append(made)
         (made,) = made.src
     narrower = node.dtype.is_float and node.dtype.itemsize < made.dtype.itemsize

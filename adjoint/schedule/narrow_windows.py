@@ -15,6 +15,7 @@ from functools import cache
 from math import prod
 
 from adjoint.ir import axes
+from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.exactness import native_bfloat16
 from adjoint.ir.pattern import AnyNode
 from adjoint.ir.rewrite import Rule, RuleSet
@@ -32,38 +33,42 @@ _MOVING = (flip, permute, reshape, shrink, window)
 def narrow_rules(target: Target) -> RuleSet:
     """The rules for a target."""
 
-    def wider(product: UOp) -> UOp:
-        a, b = (_cast_below(x, product_dtype(product, target)) for x in product.src)
-        return a.contract(b, product.arg.spec)
-
-    def is_narrow(node: UOp) -> bool:
-        return node.op is contract and product_dtype(node, target) is not node.dtype
-
-    def folds(node: UOp) -> UOp | None:
-        """fold(contract(a, b)) = fold(contract(cast(a), cast(b))), cast back"""
-        product = node.src[0]
-        return (
-            UOp(fold, (wider(product),), node.arg).cast(node.dtype) if is_narrow(product) else None
-        )
-
     def windows(node: UOp) -> UOp | None:
         """contract(a, window(b)) = contract(cast(a), window(cast(b))), cast back, if taps stay or
         few rows meet windows"""
-        if native_bfloat16.allowed() or not is_narrow(node):
+        if native_bfloat16.allowed() or not _is_narrow(node):
             return None  # its instruction takes them as they are
         if not any(x.op is window for x in node.src):
             return None
-        wide = wider(node)
-        tiled = are_many(wide, target) and _rows_of_taps(node) >= target.limits.windowed_rows
+        wide = _wider(node)
+        tiled = product_dtype(node, target) is wide.dtype and are_many(wide, target)
+        tiled = tiled and _rows_of_taps(node) >= target.limits.windowed_rows
         in_place = has_lines(wide, target) or bool(sums_lines(wide, target))
         return wide.cast(node.dtype) if tiled or in_place else None
 
     return RuleSet(
         (
-            Rule("narrow_fold", AnyNode("node", (fold.name,)), folds),
+            Rule("narrow_fold", AnyNode("node", (fold.name,)), _fold),
             Rule("narrow_windows", AnyNode("node", (contract.name,)), windows),
         )
     )
+
+
+def _fold(node: UOp) -> UOp | None:
+    """fold(contract(a, b)) = fold(contract(cast(a), cast(b))), cast back: on every target, whether
+    or not that multiplies 16-bit floats, since the result is another one"""
+    product = node.src[0]
+    return UOp(fold, (_wider(product),), node.arg).cast(node.dtype) if _is_narrow(product) else None
+
+
+def _is_narrow(node: UOp) -> bool:
+    return node.op is contract and node.dtype in (dtypes.float16, dtypes.bfloat16)
+
+
+def _wider(product: UOp) -> UOp:
+    """The same product of float32."""
+    a, b = (_cast_below(x, dtypes.float32) for x in product.src)
+    return a.contract(b, product.arg.spec)
 
 
 def _rows_of_taps(product: UOp) -> int:
@@ -76,7 +81,7 @@ def _rows_of_taps(product: UOp) -> int:
     return 0
 
 
-def _cast_below(x: UOp, kind: object) -> UOp:
+def _cast_below(x: UOp, kind: DType) -> UOp:
     """The same elements as another dtype, cast before they are moved."""
     zeros = x.op is pad_constant and float(x.arg.value) == 0.0
     if x.op in _MOVING or zeros:

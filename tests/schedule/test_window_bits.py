@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from adjoint import Tensor, grad, lower
+from adjoint import Tensor, checkpoint, grad, lower
 from adjoint.runtime.device import has_tools
 from adjoint.target import TARGETS
 from tests.anew import compiled_anew
@@ -142,3 +142,12 @@ def test_a_check_of_padding_does_not_gate_numbers_of_a_channel():
         pool(*[Tensor(a, device=device) for a in given]).numpy() for device in ("GPU", "CPU")
     )
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("shape", [(), (3, 5), (1, 0, 2)])
+def test_values_that_wait_for_others_are_cast_as_they_are(shape):
+    """A recomputed value is a view of two operands: itself, and what it waits for."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    fn = grad(lambda x: checkpoint(lambda z: z.softmax(-1).tanh())(x).float().sum())
+    one, other = (fn(Tensor(x, device=d).cast("bfloat16")) for d in ("CPU", "GPU"))
+    np.testing.assert_array_equal(one.float().numpy(), other.float().numpy())

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from adjoint import Tensor, allow_tf32, deterministic, jit, lower, value_and_grad, vmap
+from adjoint import Tensor, allow_tf32, deterministic, grad, jit, lower, value_and_grad, vmap
 from adjoint.backends import cuda
 from adjoint.runtime.cuda import problem
 from adjoint.runtime.cudnn import CUDNN
@@ -17,6 +17,7 @@ from adjoint.runtime.device import has_tools
 from adjoint.target import TARGETS
 from tests.anew import compiled_anew
 from tests.backends.cuda.convolutions import CASES, DTYPES, check
+from tests.support.fake_cublaslt import fake_cublaslt
 from tests.support.fake_cudnn import fake_cudnn, installed
 from tests.support.fake_gpu import fake_gpu
 
@@ -315,3 +316,36 @@ def test_on_a_gpu_runs_have_equal_bits():
     first = gradients("GPU")
     for _ in range(3):
         assert all(np.array_equal(a, b) for a, b in zip(first, gradients("GPU"), strict=True))
+
+
+SMALL = {  # picture, weights, options: fewer products than are worth a library
+    "one by one": ((2, 2, 3, 4), (1, 2, 1, 1), {"padding": 1}),
+    "three by three": ((2, 3, 5, 4), (2, 3, 3, 3), {"padding": 1}),
+    "steps": ((1, 2, 6, 5), (3, 2, 2, 2), {"stride": 2}),
+}
+
+
+@tools
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", SMALL)
+def test_small_ones_of_16_bits_are_rounded_where_the_cpu_rounds(library, name, dtype, transposed):
+    picture, weights, options = SMALL[name]
+    rng, found = np.random.default_rng(0), []
+    arrays = [(rng.standard_normal(s) * 2).astype(np.float32) for s in (picture, weights)]
+    if transposed:
+        arrays[1] = arrays[1].swapaxes(0, 1).copy()
+    with fake_cublaslt():
+        for device in ("CPU", "GPU"):
+            x, w = (Tensor(a, device=device).cast(dtype) for a in arrays)
+            call = x.conv_transpose2d if transposed else x.conv2d
+            out = call(w, **options).shape
+            g = Tensor(np.arange(np.prod(out), dtype=np.float32).reshape(out) % 7, device=device)
+
+            def loss(x, w, g=g, name=call.__name__):
+                return (getattr(x, name)(w, **options).float() * g).sum()
+
+            made = [call(w, **options), *grad(loss, argnums=(0, 1))(x, w)]
+            found.append([t.float().numpy() for t in made])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
