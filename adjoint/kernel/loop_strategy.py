@@ -14,6 +14,7 @@ from typing import Any
 
 from adjoint.ir.affine import Affine, IndexVar, Loaded, flattened, var
 from adjoint.ir.dtype import DType
+from adjoint.ir.kernel_kind import Reduce, reduce_of
 from adjoint.ir.sizes import highest, same, varies
 from adjoint.ir.uop import UOp
 from adjoint.kernel.index_maps import At, Condition, ElementWalk, Gate, reduced_operands
@@ -345,7 +346,7 @@ def _score(factor: int | None) -> int:
 def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int]:
     """Lanes inside the stages or across rows; and how long that loop is."""
     long = [b for b in inner if b.size >= 2]
-    if any(reads_windows(node) for node, _, _ in frame.group.reduced):
+    if any(_adds_in_turn(node) for node, _, _ in frame.group.reduced):
         return ("outer", outer.size) if outer.size >= 2 else ("none", 1)
     if not frame.outer or not frame.group.reduced:
         return ("inner", max(b.size for b in long)) if long else ("none", 1)
@@ -354,6 +355,14 @@ def _side(frame: LoopStages, inner: list[_Best], outer: _Best) -> tuple[str, int
     if outer.size >= _FEWEST and (short or outer.score * max(len(inner), 1) > total):
         return "outer", outer.size
     return ("inner", max(b.size for b in long)) if long else ("none", 1)
+
+
+def _adds_in_turn(node: UOp) -> bool:
+    """Whether elements are added one after another, so that lanes would add in another order: those
+    of a fold, and products with windows."""
+    found = reduce_of(node)
+    folds = type(node.op.kernel) is Reduce and found.join == "add" and not found.tree
+    return (folds and node.dtype.is_inexact) or reads_windows(node)
 
 
 def reads_windows(node: UOp) -> bool:

@@ -169,3 +169,23 @@ def test_infinities_and_nans_stay_where_their_windows_are():
     )
     assert np.isinf(found[0, 1, 3:, 3:]).all()
     assert np.isfinite(found[0, 1, :3]).all()
+
+
+@pytest.mark.parametrize(("size", "stride"), [(6, 3), (5, 2), (4, 2), (4, 1)])
+@pytest.mark.parametrize("op", ["max_pool2d", "avg_pool2d"])
+def test_overlapping_windows_are_added_one_after_another(op, size, stride):
+    """Wherever the channels lie, whatever is in the kernel with the sum."""
+    rng = np.random.default_rng(0)
+    x = (rng.integers(-8, 9, (2, 15, 15, 4)) / 8).astype(np.float32)
+    places = (15 - size) // stride + 1
+    g = rng.standard_normal((2, 4, places, places)).astype(np.float32)
+
+    def gradient(x, g):
+        def total(x):
+            return (getattr(x.permute(0, 3, 1, 2), op)(size, stride) * g).sum()
+
+        return grad(total)(x)
+
+    wanted = gradient(Tensor(x, "REF"), Tensor(g, "REF")).numpy()
+    for call in (gradient, jit(gradient)):
+        assert np.array_equal(call(Tensor(x, "CPU"), Tensor(g, "CPU")).numpy(), wanted)
