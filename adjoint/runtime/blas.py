@@ -3,7 +3,8 @@
 OpenBLAS cuts its work by the number of its threads, so the last bits of a result depend on it. It
 has one number for the whole process: calls set it to 1, and the last one to end restores the
 user's. What may live here: that number. What may not: linear algebra. Another BLAS (Accelerate,
-MKL), or one that is not found, keeps its threads.
+MKL), or one that is not found, keeps its threads; so does an OpenBLAS built with OpenMP, where each
+thread has a number of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _NAMES = (  # as builds of OpenBLAS spell it
 )
 
 
+_OPENMP = 2  # what such a build says of itself
 _Library = tuple[Callable[[], int], Callable[[int], None]]  # get the number of threads, and set it
 
 
@@ -103,7 +105,8 @@ def openblas() -> _Library | None:
     for name in _NAMES:
         get = getattr(found, name.format("get_num_threads"), None)
         change = getattr(found, name.format("set_num_threads"), None)
-        if get is not None and change is not None:
+        kind = getattr(found, name.format("get_parallel"), None)
+        if get is not None and change is not None and kind is not None and kind() != _OPENMP:
             change.restype = None
             return get, change
     return None
