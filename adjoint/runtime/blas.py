@@ -21,8 +21,6 @@ _NAMES = (  # as builds of OpenBLAS spell it
     *("scipy_openblas_{}64_", "openblas_{}64_", "openblas_{}_64"),
     *("scipy_openblas_{}", "openblas_{}"),
 )
-
-
 _OPENMP = 2  # what such a build says of itself
 _Library = tuple[Callable[[], int], Callable[[int], None]]  # get the number of threads, and set it
 
