@@ -93,6 +93,7 @@ class OpDef:
     takes_functions: bool = False  # the reference takes `run`, which evaluates a Function on arrays
     told_by: Callable[[UOp], Any] | None = None  # what in its constants decides how it is computed
     computes_in_f32: bool = True  # the reference, for float16 and bfloat16; rounded once
+    uses_blas: bool = False  # the reference multiplies or factorises matrices: on one thread
     signature: Callable[..., Any] | None = None  # whose parameters the docs and methods show
     nodes: dict[Any, Any] = field(default_factory=dict, init=False)  # those alive; see ir/uop.py
 

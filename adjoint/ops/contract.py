@@ -138,6 +138,7 @@ contract = define(
         rhs=lambda g, a, b, spec: a.contract(g, axes.solved(spec, "rhs")),
     ),
     reference=_contract_reference,
+    uses_blas=True,
     samples=given(
         (real(2, 3), real(3, 4, seed=1), "mk,kn->mn"),
         (real(5, 2, 3), real(5, 3, 4, seed=1), "bmk,bkn->bnm"),

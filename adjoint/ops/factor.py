@@ -96,6 +96,7 @@ factor: OpDef = internal(
     arg=FactorArg,
     ad=NotDifferentiable("made when a program is compiled, behind all derivatives"),
     reference=_reference,
+    uses_blas=True,
     opcode=False,
     kernel=Routine(),
 )

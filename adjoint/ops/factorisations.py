@@ -97,6 +97,7 @@ qr = of_matrix(
     infer=_qr_type,
     ad=Jvp(_qr_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.qr(x))),
+    uses_blas=True,
     samples=_ANY_MATRIX,
 )
 
@@ -129,6 +130,7 @@ eigh = of_matrix(
     ),
     ad=Jvp(_eigh_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.eigh((x + adjoint_of(x)) / 2))),
+    uses_blas=True,
     samples=given(
         (self_adjoint(3, 3),),
         (self_adjoint(2, 3, 3, seed=1),),
@@ -191,6 +193,7 @@ svd_reduced = of_matrix(
     infer=_svd_type,
     ad=Jvp(_svd_jvp),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.svd(x, full_matrices=False))),
+    uses_blas=True,
     samples=_ANY_MATRIX,
     errors=(_NAN,),
 )
@@ -211,6 +214,7 @@ svd_full = of_matrix(
         "the vectors beyond the shorter side are not unique; use svd(full_matrices=False)"
     ),
     reference=guarded(_NOT_FOUND, lambda x: tuple(np.linalg.svd(x)[::2])),
+    uses_blas=True,
     samples=_ANY_MATRIX,
     errors=(_NAN,),
 )
@@ -274,6 +278,7 @@ eig = of_matrix(
     infer=_eig_type,
     ad=NotDifferentiable("complex eigenvectors are not unique; use eigh for a symmetric matrix"),
     reference=guarded(_NOT_FOUND, _eig_reference),
+    uses_blas=True,
     samples=given(
         (np.array([[1.0, 2.0], [-3.0, 1.0]]),),
         (np.array([[1.0, 2.0, 0.5], [0.25, 5.0, 1.0], [1.0, 0.5, 9.0]]),),
@@ -361,6 +366,7 @@ pinv = define(
     axes=last_two,
     ad=Jvp(_pinv_jvp),
     reference=guarded(_NOT_FOUND, _pinv_reference),
+    uses_blas=True,
     samples=given(
         (regular(3, 3),),
         (real(4, 2),),
@@ -402,6 +408,7 @@ matrix_rank = define(
         _NOT_FOUND,
         lambda x, tol=None: np.asarray(np.linalg.matrix_rank(x, tol)).astype(np.int64),
     ),
+    uses_blas=True,
     samples=given(
         (regular(3, 3),),
         (real(2, 4, 3),),

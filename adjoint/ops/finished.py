@@ -66,6 +66,7 @@ finished_product: OpDef = internal(
     arg=FinishedArg,
     ad=NotDifferentiable("made of products when a program is compiled, behind all derivatives"),
     reference=_reference,
+    uses_blas=True,
     opcode=False,
     kernel=Finished(
         "product",

@@ -121,6 +121,7 @@ def _record(name: str, doc: str, infer: Any, reference: Any, strided: int) -> Op
         arg=FusedAttentionArg,
         ad=NotDifferentiable("made when a program is compiled, behind all derivatives"),
         reference=reference,
+        uses_blas=True,
         opcode=False,
         kernel=Whole(strided),
     )

@@ -69,6 +69,7 @@ inv = of_matrix(
     infer=_same,
     ad=Jvp(lambda t, y, x: -(y @ t[0] @ y)),
     reference=guarded(_SINGULAR, np.linalg.inv),
+    uses_blas=True,
     samples=_SQUARES,
     errors=(Bad("E6006", (np.ones((2, 2)),), match="singular"),),
 )
@@ -94,6 +95,7 @@ adjugate = of_matrix(
         )
     ),
     reference=guarded("no singular value decomposition was found", _adjugate_reference),
+    uses_blas=True,
     samples=lambda: [*_SQUARES(), rough(np.ones((2, 2)))],
 )
 det = of_matrix(
@@ -102,6 +104,7 @@ det = of_matrix(
     infer=lambda src, arg: (src[0].shape[:-2], src[0].dtype),
     ad=Jvp(lambda t, y, x: trace_of_product(x.adjugate(), t[0])),
     reference=np.linalg.det,
+    uses_blas=True,
     samples=lambda: [*_SQUARES(), Sample((np.arange(9.0).reshape(3, 3) % 4,))],
 )
 
@@ -121,6 +124,7 @@ slogdet = of_matrix(
     infer=lambda src, arg: ((src[0].shape[:-2],) * 2, (src[0].dtype, real_of(src[0].dtype))),
     ad=Jvp(_slogdet_jvp),
     reference=lambda x: tuple(np.linalg.slogdet(x)),
+    uses_blas=True,
     samples=lambda: [*_SQUARES(), rough(np.ones((2, 2)))],
 )
 
@@ -158,6 +162,7 @@ solve = define(
     # Linear in b, which a transposed tangent relies on; both directions say how a enters.
     ad=Linear(_solve_transpose, tangent=_solve_tangent),
     reference=guarded(_SINGULAR, np.linalg.solve),
+    uses_blas=True,
     samples=given(
         (regular(3, 3), real(3, 2, seed=1)),
         (regular(3, 3), real(3, seed=1)),
@@ -251,6 +256,7 @@ solve_triangular = define(
     axes=last_two,
     ad=Linear(_substitute_transpose, tangent=_substitute_tangent),  # as for solve
     reference=_substitute,
+    uses_blas=True,
     samples=given(
         (regular(3, 3), real(3, 2, seed=1), True),
         (regular(3, 3), real(3, 2, seed=1), False),
@@ -305,6 +311,7 @@ cholesky = define(
     axes=last_two,
     ad=Jvp(_cholesky_jvp),
     reference=guarded("the matrix is not positive definite", _cholesky_reference),
+    uses_blas=True,
     samples=given(
         (definite(3, 3),),
         (definite(2, 3, 3, seed=1), True),

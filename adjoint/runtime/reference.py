@@ -17,6 +17,7 @@ from adjoint.ir.dtype import DType, dtypes
 from adjoint.ir.opdef import attributes
 from adjoint.ir.uop import UOp
 from adjoint.ops.indexing import RangeError
+from adjoint.runtime.blas import on_one_thread
 
 Array = np.ndarray[Any, Any]
 _NARROW = (dtypes.float16, dtypes.bfloat16)
@@ -43,6 +44,9 @@ def computed(node: UOp, operands: list[Any], extra: Any = MappingProxyType({})) 
     if record.computes_in_f32:
         pairs = zip(operands, node.src, strict=True)
         operands = [x.astype(np.float32) if s.dtype in _NARROW else x for x, s in pairs]
+    if record.uses_blas:
+        value = on_one_thread(record.reference, operands, {**attributes(node), **extra})
+        return _shaped(value, node)
     return _shaped(record.reference(*operands, **attributes(node), **extra), node)
 
 
