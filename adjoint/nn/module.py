@@ -23,7 +23,9 @@ from adjoint.tensor.views import base_of, receive
 
 
 def Parameter(data: Any, requires_grad: bool = True) -> Tensor:
-    """A new tensor that requires a gradient."""
+    """A new tensor that requires a gradient. A module holds one with `requires_grad=False` as a
+    buffer, which `module.requires_grad_(True)` leaves alone: freeze a parameter once it is set.
+    """
     tensor = +data.detach() if isinstance(data, Tensor) else Tensor(data)
     tensor.requires_grad = requires_grad
     return tensor
