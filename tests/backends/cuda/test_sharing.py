@@ -21,7 +21,7 @@ from adjoint.runtime.memory import memory_of
 from adjoint.target import TARGETS
 from adjoint.tensor.device_capsules import Lent, capsule, row_major, taken
 from tests.anew import compiled_anew
-from tests.support.fake_gpu import fake_gpu
+from tests.support.fake_gpu import LENT, fake_gpu
 
 pytestmark = pytest.mark.skipif(not has_tools(TARGETS["C"]), reason="no C compiler is installed")
 
@@ -77,6 +77,7 @@ def aligned(*shape, dtype=np.float32):
     begin = -raw.ctypes.data % 16
     array = raw[begin : len(raw) - 16 + begin].view(dtype).reshape(shape)
     array[...] = np.arange(array.size).reshape(shape)
+    LENT.add(array.ctypes.data)
     return array
 
 
